@@ -1,0 +1,2 @@
+//! Placeholder.
+#![cfg_attr(not(test), no_std)]
