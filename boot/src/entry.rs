@@ -1,0 +1,4 @@
+//! The assembly: entry and vectors.
+
+core::arch::global_asm!(include_str!("boot.s"));
+core::arch::global_asm!(include_str!("vectors.s"));
