@@ -1,0 +1,147 @@
+//! What we take from the device tree. Parsing is the `dtoolkit` crate's work; nodes are found by
+//! compatible string, since their names and cell sizes differ between Linux's tree and the one
+//! that the firmware ships.
+
+use dtoolkit::fdt::{Fdt, FdtNode};
+use dtoolkit::{Node, Property};
+
+/// A memory bank.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Bank {
+    /// First byte, physical.
+    pub start: u64,
+    /// Length in bytes.
+    pub bytes: u64,
+}
+
+/// Most banks that any Pi 4 has, with room to spare.
+pub const MAX_BANKS: usize = 6;
+
+/// How the board was booted, as far as the tree tells.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum BootPath {
+    /// On the virtual Pi.
+    Virtual,
+    /// U-Boot handed over.
+    Uboot,
+    /// The firmware loaded us over the network.
+    Network,
+    /// The firmware loaded us from a card (or does not say).
+    Card,
+}
+
+impl BootPath {
+    /// The word of the `hello` record.
+    pub const fn word(self) -> &'static str {
+        match self {
+            BootPath::Virtual => "virtual",
+            BootPath::Uboot => "uboot",
+            BootPath::Network => "net",
+            BootPath::Card => "sd",
+        }
+    }
+}
+
+/// The facts, borrowed from the tree's memory.
+#[derive(Clone, Debug)]
+pub struct BoardTree<'a> {
+    /// `/model`.
+    pub model: &'a str,
+    /// `/chosen/bootargs`: cmdline.txt with the firmware's own words around it.
+    pub bootargs: &'a str,
+    /// `local-mac-address` of the GENET node, if it is not all zero.
+    pub mac: Option<[u8; 6]>,
+    /// Memory banks; only the first `bank_count` are filled.
+    pub banks: [Bank; MAX_BANKS],
+    /// Number of banks.
+    pub bank_count: usize,
+    /// How we came here.
+    pub boot: BootPath,
+    /// The tree is the virtual Pi's.
+    pub is_virtual: bool,
+}
+
+/// Property of the root node that only the virtual Pi's tree has.
+const VIRTUAL: &str = "genetbench,virtual";
+/// Value of `/chosen/bootloader/boot-mode` for a network boot (BOOT_ORDER digit).
+const BOOT_MODE_NETWORK: u32 = 2;
+
+impl<'a> BoardTree<'a> {
+    /// Reads the tree in `blob`. `None` if it is not a valid tree.
+    pub fn parse(blob: &'a [u8]) -> Option<Self> {
+        let fdt = Fdt::new(blob).ok()?;
+        let root = fdt.root();
+        let is_virtual = root.property(VIRTUAL).is_some();
+        let mut tree = BoardTree {
+            model: string(&root, "model").unwrap_or("unknown model"),
+            bootargs: "",
+            mac: None,
+            banks: [Bank { start: 0, bytes: 0 }; MAX_BANKS],
+            bank_count: 0,
+            boot: BootPath::Card,
+            is_virtual,
+        };
+        if let Some(chosen) = fdt.find_node("/chosen") {
+            tree.bootargs = string(&chosen, "bootargs").unwrap_or("");
+            if chosen.property("u-boot,version").is_some() {
+                tree.boot = BootPath::Uboot;
+            } else if is_virtual {
+                tree.boot = BootPath::Virtual;
+            } else if chosen.child("bootloader").and_then(|b| word(&b, "boot-mode")) == Some(BOOT_MODE_NETWORK) {
+                tree.boot = BootPath::Network;
+            }
+        }
+        for node in root.children().filter(|n| string(n, "device_type") == Some("memory")) {
+            tree.add_banks(&node);
+        }
+        if let Some(genet) = find_compatible(root, &["brcm,bcm2711-genet-v5", "brcm,genet-v5"], 0) {
+            tree.mac = genet.property("local-mac-address").and_then(|p| p.value().try_into().ok()).filter(|mac| *mac != [0; 6]);
+        }
+        Some(tree)
+    }
+
+    fn add_banks(&mut self, node: &FdtNode<'a>) {
+        let Ok(Some(regs)) = node.reg() else { return };
+        for reg in regs {
+            let (Ok(start), Ok(bytes)) = (reg.address::<u64>(), reg.size::<u64>()) else { continue };
+            if bytes != 0 && self.bank_count < MAX_BANKS {
+                self.banks[self.bank_count] = Bank { start, bytes };
+                self.bank_count += 1;
+            }
+        }
+    }
+
+    /// The memory banks.
+    pub fn banks(&self) -> &[Bank] {
+        &self.banks[..self.bank_count]
+    }
+
+    /// Sum of the banks, MiB.
+    pub fn memory_mib(&self) -> u64 {
+        self.banks().iter().map(|bank| bank.bytes).sum::<u64>() >> 20
+    }
+}
+
+fn string<'a>(node: &FdtNode<'a>, name: &str) -> Option<&'a str> {
+    let value = node.property(name)?.value();
+    let end = value.iter().position(|&b| b == 0)?;
+    core::str::from_utf8(&value[..end]).ok()
+}
+
+fn word(node: &FdtNode<'_>, name: &str) -> Option<u32> {
+    Some(u32::from_be_bytes(node.property(name)?.value().get(..4)?.try_into().ok()?))
+}
+
+/// Deepest node that is looked at: GENET sits two levels below the root.
+const MAX_DEPTH: usize = 4;
+
+fn find_compatible<'a>(node: FdtNode<'a>, wanted: &[&str], depth: usize) -> Option<FdtNode<'a>> {
+    let compatible = node.property("compatible").map_or(&[][..], |p| p.value());
+    if compatible.split(|&b| b == 0).any(|c| wanted.iter().any(|w| w.as_bytes() == c)) {
+        return Some(node);
+    }
+    if depth == MAX_DEPTH {
+        return None;
+    }
+    node.children().find_map(|child| find_compatible(child, wanted, depth + 1))
+}

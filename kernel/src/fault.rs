@@ -1,0 +1,68 @@
+//! Unexpected exceptions and panics: report on the UART, then reset by watchdog.
+
+use crate::arch::interrupts;
+use crate::board::{mmio, uart::FaultConsole, watchdog};
+use boot::ExceptionFrame;
+use boot::layout::layout;
+use core::fmt::Write;
+use core::panic::PanicInfo;
+use core::sync::atomic::{AtomicU32, Ordering};
+
+/// Time between the report and the reset, ms: long enough to read the last lines.
+pub const RESET_AFTER_MS: u32 = 10_000;
+const BACK_TRACE_DEPTH: usize = 16;
+
+/// Reports under way. A fault inside the report must not report again without end.
+static DEPTH: AtomicU32 = AtomicU32::new(0);
+
+/// Called by boot's vectors for everything that is not an interrupt.
+#[unsafe(no_mangle)]
+extern "C" fn kernel_exception(frame: &mut ExceptionFrame) {
+    if (frame.is_data_abort() || frame.is_serror()) && mmio::probe_failed() {
+        if frame.is_data_abort() {
+            frame.elr += 4; // past the load; an SError comes after it
+        }
+        return;
+    }
+    report(|out| {
+        let _ = write!(out, "\n*** EXCEPTION: {frame}");
+        let image = layout();
+        let _ = writeln!(out, "  image at {:#x}: pc = image + {:#x}", image.image.start, frame.elr.wrapping_sub(image.image.start));
+        if frame.is_data_abort() && frame.far >= image.stack.start - 4096 && frame.far < image.stack.start {
+            let _ = writeln!(out, "  the main stack is full: the address is in its guard page");
+        }
+        let mut trace = [0; BACK_TRACE_DEPTH];
+        let readable = |at| image.stack.holds(at, 16) || image.exception_stack.holds(at, 16);
+        // SAFETY: `back_trace` reads only where `readable` allows: inside our mapped stacks, aligned.
+        let read = |at: u64| unsafe { (at as *const u64).read_volatile() };
+        let n = frame.back_trace(&mut trace, readable, read);
+        for address in &trace[..n] {
+            let _ = writeln!(out, "  called from image + {:#x}", address.wrapping_sub(image.image.start));
+        }
+    })
+}
+
+#[panic_handler]
+fn on_panic(info: &PanicInfo<'_>) -> ! {
+    report(|out| {
+        let _ = writeln!(out, "\n*** PANIC: {info}");
+    })
+}
+
+/// Takes the console over, lets `body` print, starts the watchdog and waits for it.
+fn report(body: impl FnOnce(&mut FaultConsole)) -> ! {
+    interrupts::mask();
+    watchdog::start(RESET_AFTER_MS + 5_000); // should the report itself hang
+    let depth = DEPTH.fetch_add(1, Ordering::SeqCst);
+    if depth == 0 {
+        // SAFETY: interrupts are masked and this function never returns to the program; no other
+        // core runs.
+        let mut console = unsafe { FaultConsole::seize() };
+        body(&mut console);
+        let _ = writeln!(console, "*** This is a bug in genetbench. The board resets in {} s; please report the lines above.", RESET_AFTER_MS / 1000);
+    }
+    watchdog::start(RESET_AFTER_MS);
+    loop {
+        aarch64_cpu::asm::wfi();
+    }
+}

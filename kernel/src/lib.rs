@@ -1,0 +1,24 @@
+//! The firmware: the board, and everything wired together.
+//!
+//! The only crate that knows all others. What can be tested without a Pi (device tree, property
+//! messages, console commands) builds on a host too; the rest exists for the target alone.
+
+#![cfg_attr(target_os = "none", no_std)]
+
+#[cfg(target_os = "none")]
+extern crate alloc;
+
+#[cfg(target_os = "none")]
+pub mod arch;
+pub mod board;
+pub mod commands;
+#[cfg(target_os = "none")]
+pub mod fault;
+#[cfg(target_os = "none")]
+pub mod irq;
+#[cfg(target_os = "none")]
+pub mod logger;
+#[cfg(target_os = "none")]
+pub mod mem;
+#[cfg(target_os = "none")]
+pub mod port;

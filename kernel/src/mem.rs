@@ -1,0 +1,4 @@
+//! Memory: heap, and buffers that devices share.
+
+pub mod dma;
+pub mod heap;
