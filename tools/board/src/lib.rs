@@ -1,1 +1,13 @@
-//! Placeholder.
+//! Models of a Raspberry Pi 4's devices, the wire and the peer, in virtual time.
+//!
+//! Everything is event driven and deterministic: a model's whole future follows from its configuration (with seeds),
+//! the accesses made to it and their times. Written from public facts about the hardware; shares nothing with the
+//! driver it judges.
+#![forbid(unsafe_code)]
+
+pub mod env;
+pub mod genet;
+pub mod link;
+pub mod phy;
+pub mod rng;
+pub mod source;
