@@ -5,6 +5,12 @@
 //! Annex 31B), and the partner's abilities for autonegotiation (Annex 28B). Does not own the board's side: the MAC
 //! decides when it sends, the PHY decides which mode the link has.
 
+mod cable;
+mod half_duplex;
+
+pub(crate) use cable::{FCS_BYTES, GAP_BYTES, InFlight, MIN_BYTES, PREAMBLE_BYTES, pause_quanta};
+pub use cable::{Direction, Link, LinkStats, Tap};
+
 use std::cell::RefCell;
 use std::rc::Rc;
 
