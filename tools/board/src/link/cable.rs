@@ -225,12 +225,16 @@ impl Link {
         if self.queue.is_empty() || now < self.free_at || now < self.paused_until || self.defers(now, mode) {
             return false;
         }
-        let Some(bytes) = self.queue.pop_front() else { return false };
+        let Some(mut bytes) = self.queue.pop_front() else { return false };
         self.queued_bytes -= bytes.len();
+        // The partner's MAC pads short frames.
+        if bytes.len() < MIN_BYTES {
+            bytes.resize(MIN_BYTES, 0);
+        }
         let asleep = mode.eee && now >= self.free_at + EEE_IDLE_NS;
         let start = if asleep { now + EEE_WAKE_NS } else { now };
         let byte_ns = mode.speed.byte_ns();
-        let long = bytes.len().max(MIN_BYTES) as u64;
+        let long = bytes.len() as u64;
         let sent = start + (PREAMBLE_BYTES + long + FCS_BYTES) * byte_ns;
         self.free_at = sent + GAP_BYTES * byte_ns;
         self.stats.to_board += 1;
@@ -335,8 +339,7 @@ impl Link {
 
 /// The quanta of a PAUSE frame (802.3 Annex 31B), when `frame` is one.
 pub(crate) fn pause_quanta(frame: &[u8]) -> Option<u16> {
-    let is_pause = frame.len() >= 18
-        && frame[..6] == [0x01, 0x80, 0xC2, 0, 0, 0x01]
-        && frame[12..16] == [0x88, 0x08, 0x00, 0x01];
+    let is_pause =
+        frame.len() >= 18 && frame[..6] == [0x01, 0x80, 0xC2, 0, 0, 0x01] && frame[12..16] == [0x88, 0x08, 0x00, 0x01];
     is_pause.then(|| u16::from_be_bytes([frame[16], frame[17]]))
 }

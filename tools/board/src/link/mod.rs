@@ -8,8 +8,8 @@
 mod cable;
 mod half_duplex;
 
-pub(crate) use cable::{FCS_BYTES, GAP_BYTES, InFlight, MIN_BYTES, PREAMBLE_BYTES, pause_quanta};
 pub use cable::{Direction, Link, LinkStats, Tap};
+pub(crate) use cable::{FCS_BYTES, GAP_BYTES, MIN_BYTES, PREAMBLE_BYTES, pause_quanta};
 
 use std::cell::RefCell;
 use std::rc::Rc;

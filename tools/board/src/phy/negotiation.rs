@@ -132,11 +132,8 @@ impl Phy {
 
     fn negotiate(&self, partner: &Partner) -> Option<Resolved> {
         let (speed, full_duplex) = self.modes().and(partner.modes).best()?;
-        let (pause_tx, pause_rx) = if full_duplex {
-            resolve_pause((self.anar >> 10) as u8 & 3, partner.pause_bits)
-        } else {
-            (false, false)
-        };
+        let (pause_tx, pause_rx) =
+            if full_duplex { resolve_pause((self.anar >> 10) as u8 & 3, partner.pause_bits) } else { (false, false) };
         let eee_bit = match speed {
             Speed::Mbps1000 => 0x4,
             Speed::Mbps100 => 0x2,
