@@ -6,6 +6,7 @@
 //! Facts: Arm GICv2 architecture specification, GIC-400 TRM, Linux bcm2711 device tree. Does not model the secure view,
 //! virtualisation (GICH, GICV) and FIQ, which no kernel can reach on the stock stub.
 
+use crate::access::blame;
 use crate::env::Finding;
 
 /// Cores with a CPU interface.
@@ -203,7 +204,7 @@ impl Gic {
                 if bank.targets[bit as usize] == 0 {
                     self.untargeted[index] |= 1 << bit;
                     let intid = index as u32 * 32 + 32 + bit;
-                    blame(now, findings, format!("INTID {intid} is enabled and pending but has no target core"));
+                    blame(DEVICE, now, findings, format!("INTID {intid} is enabled and pending but has no target core"));
                 }
             }
         }
@@ -217,7 +218,7 @@ impl Gic {
             return 0;
         }
         if size != 4 || offset % 4 != 0 {
-            blame(now, findings, format!("GICC read of {size} bytes at {offset:#x}"));
+            blame(DEVICE, now, findings, format!("GICC read of {size} bytes at {offset:#x}"));
         }
         match offset & !3 {
             0x00 => self.cores[core].control,
@@ -229,7 +230,7 @@ impl Gic {
             0x1C | 0x20 | 0x28 | 0xD0..=0xDC | 0xE0..=0xEC => 0, // secure copies and aliases: read as zero
             0xFC => 0x0202_143B,
             _ => {
-                blame(now, findings, format!("GICC read of unknown offset {offset:#x}"));
+                blame(DEVICE, now, findings, format!("GICC read of unknown offset {offset:#x}"));
                 0
             }
         }
@@ -249,7 +250,7 @@ impl Gic {
             return;
         }
         if size != 4 || offset % 4 != 0 {
-            blame(now, findings, format!("GICC write of {size} bytes at {offset:#x}"));
+            blame(DEVICE, now, findings, format!("GICC write of {size} bytes at {offset:#x}"));
         }
         let interface = &mut self.cores[core];
         match offset & !3 {
@@ -257,15 +258,15 @@ impl Gic {
             0x04 => interface.mask = value as u8 & PRIORITY_MASK,
             0x08 => interface.binary_point = (value & 7).max(BPR_MIN),
             0x10 => return self.end_of_interrupt(now, core, value, findings),
-            0x1C | 0x24 => blame(now, findings, format!("GICC write to secure-only offset {offset:#x}")),
+            0x1C | 0x24 => blame(DEVICE, now, findings, format!("GICC write to secure-only offset {offset:#x}")),
             0xD0..=0xDC | 0xE0..=0xEC => {} // active priorities: nobody restores them here
             0x1000 => {
                 if interface.control & 0x200 == 0 {
-                    blame(now, findings, "GICC_DIR written with EOImode 0".into());
+                    blame(DEVICE, now, findings, "GICC_DIR written with EOImode 0".into());
                 }
                 self.deactivate(core, value & 0x3FF);
             }
-            _ => blame(now, findings, format!("GICC write to unknown offset {offset:#x} = {value:#x}")),
+            _ => blame(DEVICE, now, findings, format!("GICC write to unknown offset {offset:#x} = {value:#x}")),
         }
         self.update(core);
     }
@@ -317,10 +318,10 @@ impl Gic {
         }
         let interface = &mut self.cores[core];
         let Some(index) = interface.running.iter().rposition(|entry| entry.0 == value) else {
-            return blame(now, findings, format!("EOIR {value:#x}: that interrupt was not acknowledged by core {core}"));
+            return blame(DEVICE, now, findings, format!("EOIR {value:#x}: that interrupt was not acknowledged by core {core}"));
         };
         if index + 1 != interface.running.len() {
-            blame(now, findings, format!("EOIR {value:#x} out of order"));
+            blame(DEVICE, now, findings, format!("EOIR {value:#x} out of order"));
         }
         interface.running.remove(index);
         if interface.control & 0x200 == 0 {
@@ -394,7 +395,7 @@ impl Gic {
             }
             0xFD0..=0xFFC => IDENTIFICATION[(word as usize - 0xFD0) / 4],
             _ => {
-                blame(now, findings, format!("GICD read of unknown offset {offset:#x}"));
+                blame(DEVICE, now, findings, format!("GICD read of unknown offset {offset:#x}"));
                 0
             }
         }
@@ -452,7 +453,7 @@ impl Gic {
                     self.set_sgi_sources(core, first + lane, byte(lane), word >= 0xF20);
                 }
             }
-            _ => blame(now, findings, format!("GICD write to unknown offset {offset:#x} = {value:#x}")),
+            _ => blame(DEVICE, now, findings, format!("GICD write to unknown offset {offset:#x} = {value:#x}")),
         }
         self.update_all(now, findings);
     }
@@ -475,7 +476,7 @@ impl Gic {
             0 => listed,
             1 => 0xF & !(1 << core),
             2 => 1 << core,
-            _ => return blame(now, findings, format!("GICD_SGIR {value:#x}: reserved target filter")),
+            _ => return blame(DEVICE, now, findings, format!("GICD_SGIR {value:#x}: reserved target filter")),
         };
         for target in bits(targets) {
             self.set_sgi_sources(target as usize, value as usize & 0xF, 1 << core, true);
@@ -518,12 +519,8 @@ fn check_width(now: u64, what: &str, offset: u32, size: u8, findings: &mut Vec<F
     let byte_wide = matches!(offset, 0x400..=0x4FF | 0x800..=0x8FF | 0xF10..=0xF2F);
     let allowed = (size == 4 && offset % 4 == 0) || (size == 1 && byte_wide);
     if !allowed {
-        blame(now, findings, format!("GICD {what} of {size} bytes at {offset:#x}"));
+        blame(DEVICE, now, findings, format!("GICD {what} of {size} bytes at {offset:#x}"));
     }
-}
-
-fn blame(at_ns: u64, findings: &mut Vec<Finding>, text: String) {
-    findings.push(Finding { at_ns, device: DEVICE, text });
 }
 
 #[cfg(test)]

@@ -5,9 +5,21 @@
 //! driver it judges.
 #![forbid(unsafe_code)]
 
+mod access;
+pub mod board;
+pub mod dtb;
 pub mod env;
 pub mod genet;
+pub mod gic;
+pub mod gpio;
+pub mod host;
 pub mod link;
+pub mod mailbox;
+pub mod path;
+pub mod pcap;
 pub mod phy;
+pub mod pl011;
+pub mod pm;
 pub mod rng;
 pub mod source;
+pub mod systimer;

@@ -1,0 +1,121 @@
+//! DHCP server for one client: RFC 2131, stateless, answered frame for frame.
+
+use smoltcp::phy::ChecksumCapabilities;
+use smoltcp::wire::{
+    DhcpMessageType, DhcpPacket, DhcpRepr, EthernetAddress, EthernetFrame, EthernetProtocol, EthernetRepr, IpAddress,
+    IpProtocol, Ipv4Address, Ipv4Packet, Ipv4Repr, UdpPacket, UdpRepr,
+};
+
+use super::headers::DHCP_SERVER_PORT;
+use super::{DhcpMode, HostConfig};
+
+const CLIENT_PORT: u16 = 68;
+
+/// The answer to the DHCP message in `frame`, if it deserves one.
+pub(super) fn answer(config: &HostConfig, frame: &[u8]) -> Option<Vec<u8>> {
+    let ethernet = EthernetFrame::new_checked(frame).ok()?;
+    let ip = Ipv4Packet::new_checked(ethernet.payload()).ok()?;
+    let udp = UdpPacket::new_checked(ip.payload()).ok()?;
+    let packet = DhcpPacket::new_checked(udp.payload()).ok()?;
+    let request = DhcpRepr::parse(&packet).ok()?;
+    let ours = Ipv4Address::from(config.ip);
+    let message_type = match request.message_type {
+        _ if config.dhcp == DhcpMode::Silent => return None,
+        DhcpMessageType::Discover => DhcpMessageType::Offer,
+        DhcpMessageType::Request => {
+            if request.server_identifier.is_some_and(|server| server != ours) {
+                return None; // it chose another server
+            }
+            let wanted = request.requested_ip.unwrap_or(request.client_ip);
+            match config.dhcp {
+                DhcpMode::Nak => DhcpMessageType::Nak,
+                _ if wanted != Ipv4Address::from(config.board_ip) => DhcpMessageType::Nak,
+                _ => DhcpMessageType::Ack,
+            }
+        }
+        _ => return None,
+    };
+    Some(frame_of(config, &reply(config, &request, message_type), request.broadcast))
+}
+
+fn reply(config: &HostConfig, request: &DhcpRepr, message_type: DhcpMessageType) -> DhcpRepr<'static> {
+    let ours = Ipv4Address::from(config.ip);
+    let granted = message_type != DhcpMessageType::Nak;
+    let lease = match config.dhcp {
+        DhcpMode::ShortLease { seconds } => seconds,
+        _ => config.lease_seconds,
+    };
+    let mut reply = DhcpRepr {
+        message_type,
+        transaction_id: request.transaction_id,
+        secs: 0,
+        client_hardware_address: request.client_hardware_address,
+        client_ip: request.client_ip,
+        your_ip: if granted { Ipv4Address::from(config.board_ip) } else { Ipv4Address::UNSPECIFIED },
+        server_ip: ours,
+        router: granted.then_some(ours),
+        subnet_mask: granted.then(|| Ipv4Address::from_bits(mask(config.prefix_length))),
+        relay_agent_ip: Ipv4Address::UNSPECIFIED,
+        broadcast: request.broadcast,
+        requested_ip: None,
+        client_identifier: None,
+        server_identifier: Some(ours),
+        parameter_request_list: None,
+        dns_servers: None,
+        max_size: None,
+        lease_duration: granted.then_some(lease),
+        renew_duration: None,
+        rebind_duration: None,
+        additional_options: &[],
+    };
+    if granted {
+        // The list holds at least one.
+        let _ = reply.dns_servers.insert(Default::default()).push(ours);
+    }
+    reply
+}
+
+fn mask(prefix_length: u8) -> u32 {
+    u32::MAX.checked_shl(32 - u32::from(prefix_length.min(32))).unwrap_or(0)
+}
+
+/// Unicast to a client that can take it, broadcast when it asked for that.
+fn frame_of(config: &HostConfig, reply: &DhcpRepr, broadcast: bool) -> Vec<u8> {
+    let ours = Ipv4Address::from(config.ip);
+    let everybody = broadcast || reply.message_type == DhcpMessageType::Nak;
+    let (to_mac, to_ip) = match everybody {
+        true => (EthernetAddress::BROADCAST, Ipv4Address::BROADCAST),
+        false => (reply.client_hardware_address, reply.your_ip),
+    };
+    let udp = UdpRepr { src_port: DHCP_SERVER_PORT, dst_port: CLIENT_PORT };
+    let ip = Ipv4Repr {
+        src_addr: ours,
+        dst_addr: to_ip,
+        next_header: IpProtocol::Udp,
+        payload_len: udp.header_len() + reply.buffer_len(),
+        hop_limit: 64,
+    };
+    let ethernet = EthernetRepr {
+        src_addr: EthernetAddress(config.mac),
+        dst_addr: to_mac,
+        ethertype: EthernetProtocol::Ipv4,
+    };
+    let mut bytes = vec![0; ethernet.buffer_len() + ip.buffer_len() + ip.payload_len];
+    let checksums = ChecksumCapabilities::default();
+    let mut frame = EthernetFrame::new_unchecked(&mut bytes);
+    ethernet.emit(&mut frame);
+    let mut packet = Ipv4Packet::new_unchecked(frame.payload_mut());
+    ip.emit(&mut packet, &checksums);
+    udp.emit(
+        &mut UdpPacket::new_unchecked(packet.payload_mut()),
+        &IpAddress::Ipv4(ours),
+        &IpAddress::Ipv4(to_ip),
+        reply.buffer_len(),
+        |payload| {
+            // The buffer has the length that the message asked for.
+            let _ = reply.emit(&mut DhcpPacket::new_unchecked(payload));
+        },
+        &checksums,
+    );
+    bytes
+}

@@ -1,0 +1,249 @@
+//! Loss recovery for a sender whose stack has only fast retransmission and a slow timeout.
+//!
+//! smoltcp sends the first unacknowledged segment again at the third duplicate acknowledgement, and otherwise waits for
+//! a timeout of at least a second. Real servers fill further holes at each partial acknowledgement (RFC 6582) and time
+//! out after 200 ms (Linux). This watches segments and acknowledgements go by and, when such a server would retransmit,
+//! has the stack see the last acknowledgement three times more. Round-trip estimation: RFC 6298.
+
+use super::headers::TcpHead;
+use super::{HostConfig, Recovery};
+
+/// Timeout before the first round-trip sample, and the longest one.
+const INITIAL_RTO_NS: u64 = 1_000_000_000;
+const MAX_RTO_NS: u64 = 60_000_000_000;
+const DUPLICATES: usize = 3;
+
+/// What is known about one connection's flight.
+#[derive(Clone, Debug, Default)]
+pub(super) struct LossRecovery {
+    started: bool,
+    first: u32,
+    /// First unacknowledged sequence number.
+    oldest: u32,
+    /// One past the highest sent.
+    highest: u32,
+    /// Bytes of sequence space sent, in 64 bits.
+    sent_span: u64,
+    duplicates: usize,
+    window: u16,
+    /// In recovery until this is acknowledged.
+    recover: Option<u32>,
+    /// The last acknowledgement without data, as it came.
+    last_ack: Vec<u8>,
+    window_at: usize,
+    feed: Vec<Vec<u8>>,
+    deadline: Option<u64>,
+    backoff: u32,
+    /// Segment being timed: its end and when it was sent.
+    timed: Option<(u32, u64)>,
+    /// Smoothed round trip and its variation.
+    estimate: Option<(u64, u64)>,
+}
+
+/// `a` lies after `b` in sequence space.
+fn after(a: u32, b: u32) -> bool {
+    (a.wrapping_sub(b) as i32) > 0
+}
+
+impl LossRecovery {
+    /// Payload bytes sent at least once.
+    pub(super) fn sent_bytes(&self) -> u64 {
+        self.sent_span.saturating_sub(1) // the SYN
+    }
+
+    /// When it wants to act.
+    pub(super) fn due(&self) -> Option<u64> {
+        self.deadline
+    }
+
+    /// The acknowledgements to be fed to the stack.
+    pub(super) fn take_feed(&mut self) -> Vec<Vec<u8>> {
+        std::mem::take(&mut self.feed)
+    }
+
+    /// A segment goes out; true when it was sent before.
+    pub(super) fn sent(&mut self, now: u64, head: &TcpHead, config: &HostConfig) -> bool {
+        if head.rst {
+            self.deadline = None;
+            return false;
+        }
+        if head.length() == 0 {
+            return false;
+        }
+        let end = head.sequence.wrapping_add(head.length());
+        if !self.started {
+            (self.started, self.first, self.oldest, self.highest) = (true, head.sequence, head.sequence, head.sequence);
+        }
+        let again = !after(end, self.highest);
+        if again {
+            self.timed = None; // Karn's rule
+        } else {
+            self.sent_span += u64::from(end.wrapping_sub(self.highest));
+            self.highest = end;
+            self.timed = self.timed.or(Some((end, now)));
+        }
+        if self.deadline.is_none() {
+            self.deadline = self.timeout_ns(config).map(|rto| now + rto);
+        }
+        again
+    }
+
+    /// A segment came in, after the stack has seen it; true when there is something to feed.
+    pub(super) fn acknowledged(&mut self, now: u64, head: &TcpHead, frame: &[u8], config: &HostConfig) -> bool {
+        let Some(ack) = head.acknowledgement.filter(|_| self.started && !head.syn && !head.rst) else { return false };
+        let plain = head.payload_bytes == 0 && !head.fin;
+        if after(ack, self.oldest) && !after(ack, self.highest) {
+            self.keep(plain, head, frame);
+            return self.advance(now, ack, plain, config);
+        }
+        if ack == self.oldest && self.oldest != self.highest && plain {
+            if head.window == self.window {
+                self.duplicates += 1;
+                if self.duplicates == DUPLICATES && self.recover.is_none() {
+                    self.recover = Some(self.highest);
+                }
+            } else {
+                self.duplicates = 0;
+            }
+            self.keep(plain, head, frame);
+        }
+        false
+    }
+
+    fn keep(&mut self, plain: bool, head: &TcpHead, frame: &[u8]) {
+        self.window = head.window;
+        self.window_at = head.window_at;
+        self.last_ack.clear();
+        if plain {
+            self.last_ack.extend_from_slice(frame);
+        }
+    }
+
+    fn advance(&mut self, now: u64, ack: u32, plain: bool, config: &HostConfig) -> bool {
+        self.oldest = ack;
+        self.duplicates = 0;
+        self.backoff = 0;
+        if let Some((end, sent_at)) = self.timed
+            && !after(end, ack)
+        {
+            self.timed = None;
+            self.sample(now.saturating_sub(sent_at));
+        }
+        let all = self.oldest == self.highest;
+        self.deadline = if all { None } else { self.timeout_ns(config).map(|rto| now + rto) };
+        match self.recover {
+            Some(point) if after(point, ack) => {
+                let feeds = plain && config.recovery != Recovery::Stack;
+                if feeds {
+                    self.repeat_last_ack();
+                }
+                feeds
+            }
+            _ => {
+                self.recover = None;
+                false
+            }
+        }
+    }
+
+    fn repeat_last_ack(&mut self) {
+        self.feed.extend(std::iter::repeat_n(self.last_ack.clone(), DUPLICATES));
+        self.duplicates = DUPLICATES;
+    }
+
+    /// Acts on a timeout that is due; true when there is something to feed.
+    pub(super) fn timed_out(&mut self, now: u64, config: &HostConfig) -> bool {
+        if self.deadline.is_none_or(|deadline| deadline > now) {
+            return false;
+        }
+        self.backoff = (self.backoff + 1).min(16);
+        self.deadline = self.timeout_ns(config).map(|rto| now + rto);
+        if self.oldest == self.highest || self.last_ack.is_empty() {
+            return false; // the stack's own timer covers the handshake
+        }
+        self.recover = Some(self.highest);
+        // Another window and back makes the stack forget the duplicates it has counted.
+        let mut other_window = self.last_ack.clone();
+        if let Some(byte) = other_window.get_mut(self.window_at + 1) {
+            *byte ^= 1;
+        }
+        self.feed.push(other_window);
+        self.feed.push(self.last_ack.clone());
+        self.repeat_last_ack();
+        true
+    }
+
+    fn sample(&mut self, rtt: u64) {
+        self.estimate = Some(match self.estimate {
+            None => (rtt, rtt / 2),
+            Some((smooth, variation)) => ((smooth * 7 + rtt) / 8, (variation * 3 + smooth.abs_diff(rtt)) / 4),
+        });
+    }
+
+    /// Time to the next timeout; none when the stack's own is all there is.
+    fn timeout_ns(&self, config: &HostConfig) -> Option<u64> {
+        let Recovery::NewReno { rto_ns } = config.recovery else { return None };
+        let base = self.estimate.map_or(INITIAL_RTO_NS, |(smooth, variation)| (smooth + 4 * variation).max(rto_ns));
+        Some((base << self.backoff).min(MAX_RTO_NS))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn segment(sequence: u32, payload_bytes: usize, acknowledgement: Option<u32>) -> TcpHead {
+        TcpHead {
+            source: [0; 4],
+            destination: [0; 4],
+            source_port: 1,
+            destination_port: 2,
+            sequence,
+            acknowledgement,
+            window: 500,
+            syn: false,
+            fin: false,
+            rst: false,
+            payload_bytes,
+            window_at: 48,
+        }
+    }
+
+    fn flight() -> (LossRecovery, HostConfig) {
+        let config = HostConfig::default();
+        let mut recovery = LossRecovery::default();
+        recovery.sent(0, &TcpHead { syn: true, ..segment(u32::MAX - 99, 0, None) }, &config);
+        let ack = segment(0, 0, Some(u32::MAX - 98));
+        recovery.acknowledged(200_000, &ack, &[1; 60], &config);
+        for index in 0..10u32 {
+            let sequence = (u32::MAX - 98).wrapping_add(index * 1000);
+            assert!(!recovery.sent(300_000, &segment(sequence, 1000, Some(1)), &config));
+        }
+        (recovery, config)
+    }
+
+    #[test]
+    fn a_partial_acknowledgement_repeats_itself_and_a_full_one_ends_recovery() {
+        let (mut recovery, config) = flight();
+        let base = u32::MAX - 98;
+        assert_eq!(recovery.sent_bytes(), 10_000);
+        for _ in 0..3 {
+            assert!(!recovery.acknowledged(400_000, &segment(0, 0, Some(base)), &[2; 60], &config));
+        }
+        assert!(recovery.sent(400_000, &segment(base, 1000, Some(1)), &config));
+        assert!(recovery.acknowledged(600_000, &segment(0, 0, Some(base.wrapping_add(3000))), &[3; 60], &config));
+        assert_eq!(recovery.take_feed(), vec![vec![3; 60]; 3]);
+        assert!(!recovery.acknowledged(700_000, &segment(0, 0, Some(base.wrapping_add(10_000))), &[4; 60], &config));
+        assert_eq!(recovery.due(), None);
+    }
+
+    #[test]
+    fn the_timeout_is_the_shortest_allowed_and_doubles() {
+        let (mut recovery, config) = flight();
+        assert_eq!(recovery.due(), Some(300_000 + 200_000_000));
+        assert!(!recovery.timed_out(200_299_999, &config));
+        assert!(recovery.timed_out(200_300_000, &config));
+        assert_eq!(recovery.take_feed().len(), 5);
+        assert_eq!(recovery.due(), Some(200_300_000 + 400_000_000));
+    }
+}
