@@ -1,117 +1,261 @@
-//! The driver.
+//! GENET as a whole: bring-up, link, batches of received frames, totals.
+//!
+//! Owns the registers and both rings. The interrupt handler works beside it through
+//! [`acknowledge`](crate::acknowledge) and a second register handle.
 
+use crate::bring_up::{configure, quiesce, set_rgmii, start_engine};
+use crate::found::FoundCoalescing;
+use crate::mdio::Mdio;
+use crate::regs::{rdma, umac};
+use crate::rx::{IndexLost, RxQueue};
+use crate::settings::{FrameStamp, Pause, RING_SIZE, RxMode, RxSettings};
+use crate::tx::TxQueue;
 use crate::{
-    ApplyError, BringUpError, Clock, Counters, DmaMemory, FrameStamp, LinkState, Registers, RxReadback, RxSettings,
+    BringUpError, Clock, Counters, DmaMemory, Engine, LinkState, Registers, Speed, check_revision, descriptor,
+    interrupt,
 };
-use phy::{MdioBus, MdioError};
-use smoltcp::phy::{Device, DeviceCapabilities, RxToken, TxToken};
-use smoltcp::time::Instant;
+use phy::MdioBus;
 
-/// GENET with its buffers.
+/// A timeout tick: 1024 cycles of GENET's 125 MHz.
+const TICK_NS: u64 = 8_192;
+/// How much later than its limit an interrupt may be before its frames are taken without it.
+const LATE_NS: u64 = 50_000_000;
+/// The same where neither a timer nor the next frame is bound to raise one.
+const LATE_UNBOUNDED_NS: u64 = 1_000_000_000;
+/// Time between two refreshes of hardware counters while frames flow; the byte counts wrap in 34 s.
+const REFRESH_NS: u64 = 16_000_000_000;
+
+/// GENET with its rings and buffers.
 pub struct Genet<R, D, C> {
-    regs: R,
-    _rx: D,
-    _tx: D,
-    _clock: C,
-    counters: Counters,
+    pub(crate) regs: R,
+    pub(crate) clock: C,
+    pub(crate) rx: RxQueue<D>,
+    pub(crate) tx: TxQueue<D>,
+    /// Coalescing registers before we wrote any.
+    pub(crate) found: FoundCoalescing,
+    pub(crate) link: LinkState,
+    pub(crate) pause: Pause,
+    pub(crate) mode: RxMode,
+    /// As read back.
+    pub(crate) threshold: u16,
+    pub(crate) timeout_ticks: u16,
+    pub(crate) totals: Counters,
+    refresh_due_ns: u64,
 }
 
 impl<R: Registers, D: DmaMemory, C: Clock> Genet<R, D, C> {
-    /// Brings the MAC up.
-    pub fn bring_up(_regs: R, _rx: D, _tx: D, _clock: C, _mac: [u8; 6]) -> Result<Self, BringUpError> {
-        Err(BringUpError::WrongRevision { found: 0 })
+    /// Takes the MAC over from whatever ran before and leaves it with both engines on, [`RxSettings::default`], and
+    /// the MAC itself off until [`Self::link_changed`] says that there is a link.
+    ///
+    /// `rx` holds 256 buffers of 2048 bytes, `tx` at least two (a power of two of them is used, 256 at most).
+    ///
+    /// # Errors
+    /// No GENET v5, memory that does not fit, or an engine of an earlier program that does not stop. Nothing is
+    /// written before the revision is known.
+    pub fn bring_up(regs: R, rx: D, tx: D, clock: C, mac: [u8; 6]) -> Result<Self, BringUpError> {
+        check_revision(&regs)?;
+        check_memory(&rx, Engine::Receive, usize::from(RING_SIZE))?;
+        check_memory(&tx, Engine::Transmit, 2)?;
+        let found = FoundCoalescing::read(&regs);
+        quiesce(&regs, &clock)?;
+        configure(&regs, &clock, mac);
+        let totals = Counters::start(&regs);
+        let mut genet = Genet {
+            rx: RxQueue::new(rx),
+            tx: TxQueue::new(tx),
+            found,
+            link: LinkState::default(),
+            pause: Pause::Negotiated,
+            mode: RxMode::Interrupt,
+            threshold: 0,
+            timeout_ticks: 0,
+            totals,
+            refresh_due_ns: clock.now_ns() + REFRESH_NS,
+            regs,
+            clock,
+        };
+        let settings = RxSettings::default();
+        genet.rx.attach_buffers(&genet.regs);
+        genet.rx.start(&genet.regs, settings.posted);
+        genet.tx.start(&genet.regs);
+        start_engine(&genet.regs, Engine::Receive);
+        start_engine(&genet.regs, Engine::Transmit);
+        if let Err(error) = genet.apply(&settings) {
+            log::warn!("default receive settings: {error}");
+        }
+        Ok(genet)
     }
+
     /// The management bus.
     pub fn mdio(&mut self) -> impl MdioBus + '_ {
-        Mdio(&self.regs)
+        Mdio::new(&self.regs, &self.clock)
     }
-    /// Programs the MAC for a link.
-    pub fn link_changed(&mut self, _link: &LinkState) {}
-    /// Applies settings.
-    pub fn apply(&mut self, _want: &RxSettings) -> Result<RxReadback, ApplyError> {
-        Err(ApplyError::DmaStuck { waited_us: 0 })
+
+    /// Programs the MAC for the link as it is now. With the first link, sending and receiving begin.
+    pub fn link_changed(&mut self, link: &LinkState) {
+        self.link = *link;
+        if !link.up {
+            set_rgmii(&self.regs, false);
+            return;
+        }
+        set_rgmii(&self.regs, true);
+        let speed = match link.speed {
+            Speed::Mbps10 => umac::CMD::SPEED::Mbps10,
+            Speed::Mbps100 => umac::CMD::SPEED::Mbps100,
+            Speed::Mbps1000 => umac::CMD::SPEED::Mbps1000,
+        };
+        umac::CMD.modify(&self.regs, speed + umac::CMD::HD_EN.val((!link.full_duplex).into()));
+        self.write_pause();
+        umac::CMD.modify(&self.regs, umac::CMD::TX_EN::SET + umac::CMD::RX_EN::SET);
     }
-    /// Looks for frames; returns how many are in the batch.
-    pub fn poll_receive(&mut self, _irq_ns: u64) -> usize {
-        0
+
+    /// Looks for frames: one register read. Returns how many are in the batch that
+    /// [`receive`](smoltcp::phy::Device::receive) hands out; `irq_ns` is when their interrupt came.
+    #[inline]
+    pub fn poll_receive(&mut self, irq_ns: u64) -> usize {
+        let count = self.look();
+        if count > 0 {
+            self.rx.set_batch_time(irq_ns);
+            if irq_ns >= self.refresh_due_ns {
+                self.refresh(irq_ns);
+            }
+        }
+        count.into()
     }
-    /// Ends the batch.
-    pub fn end_batch(&mut self) {}
-    /// Lets the receive interrupt through again; true: frames were found that nothing announces.
+
+    /// The frames handed out are done with: their descriptors go back to the hardware.
+    #[inline]
+    pub fn end_batch(&mut self) {
+        self.rx.end_batch(&self.regs, || self.clock.now_ns());
+    }
+
+    /// Lets the receive interrupt through again; nothing in poll mode. Whatever came since it was cleared raises it
+    /// at once.
+    ///
+    /// At threshold 1 every frame has its event, so a frame without one is stranded until the next: there, and only
+    /// there, the ring is looked at once more first. True: it held frames with no event pending. They are the batch
+    /// now, counted as rescues, and the interrupt stays masked. (The look comes before the unmasking and not after
+    /// it, because after it the handler may have run and cleared the evidence.)
+    #[inline]
     pub fn rearm(&mut self) -> bool {
+        if self.mode == RxMode::Poll {
+            return false;
+        }
+        if self.threshold == 1 && self.rescue_unannounced() {
+            return true;
+        }
+        interrupt::unmask_rx(&self.regs);
         false
     }
-    /// To be called every 100 ms or so while waiting: takes frames whose interrupt is long due.
-    pub fn rescue_overdue(&mut self, _now_ns: u64) -> usize {
-        0
+
+    fn rescue_unannounced(&mut self) -> bool {
+        let count = self.look();
+        if count == 0 || interrupt::rx_is_pending(&self.regs) {
+            return false;
+        }
+        self.totals.rescues += u64::from(count);
+        self.rx.set_batch_time(self.clock.now_ns());
+        true
     }
+
+    /// To be called every 100 ms or so while waiting for an interrupt: takes frames whose interrupt is long due, and
+    /// returns how many, all counted as rescues. A threshold above 1 without a timer promises no interrupt for the
+    /// last few frames; these are fetched after a second.
+    pub fn rescue_overdue(&mut self, now_ns: u64) -> usize {
+        let timeout_ns = u64::from(self.timeout_ticks) * TICK_NS;
+        let unbounded = self.timeout_ticks == 0 && self.threshold > 1;
+        let limit_ns = if unbounded { LATE_UNBOUNDED_NS } else { timeout_ns + LATE_NS };
+        let count = match self.rx.look_overdue(&self.regs, now_ns, limit_ns) {
+            Ok(count) => count,
+            Err(IndexLost) => {
+                self.recover();
+                0
+            }
+        };
+        if count > 0 {
+            self.totals.rescues += u64::from(count);
+            self.rx.set_batch_time(now_ns);
+        }
+        count.into()
+    }
+
     /// Of the frame handed out last.
+    #[inline]
     pub fn last_stamp(&self) -> FrameStamp {
-        FrameStamp::default()
+        self.rx.stamp()
     }
-    /// Refreshes and returns all totals.
+
+    /// Frames given to the hardware that it is not known to have sent; exact only when few buffers are left.
+    pub fn tx_in_flight(&self) -> u16 {
+        self.tx.in_flight()
+    }
+
+    /// Refreshes and returns all totals: some 65 register reads.
     pub fn counters(&mut self) -> &Counters {
-        &self.counters
+        self.refresh(self.clock.now_ns());
+        self.totals.rx_frames = self.rx.frames;
+        self.totals.discards = self.rx.discards;
+        self.totals.errors = self.rx.errors;
+        self.totals.frame_errors = self.rx.errors.total();
+        self.totals.tx_frames = self.tx.frames;
+        self.totals.tx_dropped = self.tx.dropped;
+        &self.totals
     }
-    /// Stops everything.
-    pub fn stop(&mut self) {}
-}
 
-struct Mdio<'a, R>(&'a R);
-
-impl<R: Registers> MdioBus for Mdio<'_, R> {
-    fn read(&mut self, phy: u8, register: u8) -> Result<u16, MdioError> {
-        let _ = self.0.read(0);
-        Err(MdioError::ReadFailed { phy, register })
-    }
-    fn write(&mut self, _phy: u8, _register: u8, _value: u16) -> Result<(), MdioError> {
+    /// Stops the MAC and both engines and masks all interrupts. The buffers are ours alone after that.
+    ///
+    /// # Errors
+    /// An engine that does not stop: the buffers must not be used for anything else.
+    pub fn stop(&mut self) -> Result<(), BringUpError> {
+        interrupt::silence(&self.regs);
+        quiesce(&self.regs, &self.clock)?;
+        interrupt::silence(&self.regs);
         Ok(())
     }
-}
 
-/// A received frame, in its DMA buffer.
-pub struct RxFrame<'a>(&'a [u8]);
+    #[cold]
+    fn refresh(&mut self, now_ns: u64) {
+        self.refresh_due_ns = now_ns + REFRESH_NS;
+        self.totals.refresh(&self.regs);
+        self.rx.note_discards(&self.regs);
+    }
 
-impl RxToken for RxFrame<'_> {
-    fn consume<T, F: FnOnce(&[u8]) -> T>(self, f: F) -> T {
-        f(self.0)
+    /// Frames in the ring; one register read.
+    #[inline]
+    pub(crate) fn look(&mut self) -> u16 {
+        match self.rx.look(&self.regs) {
+            Ok(count) => count,
+            Err(IndexLost) => {
+                self.recover();
+                0
+            }
+        }
+    }
+
+    /// PROD_INDEX makes no sense: the ring starts anew with the settings that it has.
+    #[cold]
+    fn recover(&mut self) {
+        self.totals.ring_resets += 1;
+        if self.totals.ring_resets == 1 {
+            log::warn!("PROD_INDEX reads {:#010x}; receive is restarted", rdma::PROD_INDEX.get(&self.regs));
+        }
+        let posted = self.rx.policy();
+        let stopped = crate::bring_up::stop_engine(&self.regs, &self.clock, Engine::Receive);
+        if stopped.is_ok() {
+            self.rx.start(&self.regs, posted);
+            start_engine(&self.regs, Engine::Receive);
+        }
     }
 }
 
-/// Room for one frame to send, in a DMA buffer.
-pub struct TxSlot<'a, R, D> {
-    _regs: &'a R,
-    _tx: &'a mut D,
-}
-
-impl<R: Registers, D: DmaMemory> TxToken for TxSlot<'_, R, D> {
-    fn consume<T, F: FnOnce(&mut [u8]) -> T>(self, len: usize, f: F) -> T {
-        f(self._tx.bytes_mut(0..len))
-    }
-}
-
-impl<R: Registers, D: DmaMemory, C: Clock> Device for Genet<R, D, C> {
-    type RxToken<'a>
-        = RxFrame<'a>
-    where
-        Self: 'a;
-    type TxToken<'a>
-        = TxSlot<'a, R, D>
-    where
-        Self: 'a;
-
-    fn receive(&mut self, _timestamp: Instant) -> Option<(RxFrame<'_>, TxSlot<'_, R, D>)> {
-        None
-    }
-
-    fn transmit(&mut self, _timestamp: Instant) -> Option<TxSlot<'_, R, D>> {
-        None
-    }
-
-    fn capabilities(&self) -> DeviceCapabilities {
-        let mut capabilities = DeviceCapabilities::default();
-        capabilities.max_transmission_unit = 1514;
-        capabilities.max_burst_size = Some(256);
-        capabilities
+/// `memory` holds `buffers` buffers where the device can reach them.
+fn check_memory<D: DmaMemory>(memory: &D, engine: Engine, buffers: usize) -> Result<(), BringUpError> {
+    const REACH: u64 = 1 << 30;
+    let (address, bytes) = (memory.bus_address(), memory.len());
+    let fits = bytes >= buffers * descriptor::BUFFER_BYTES;
+    if fits && address.is_multiple_of(64) && address + bytes as u64 <= REACH {
+        Ok(())
+    } else {
+        Err(BringUpError::Memory { engine, address, bytes })
     }
 }

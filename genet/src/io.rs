@@ -15,11 +15,11 @@ pub trait Registers {
 
 /// One contiguous piece of memory below 1 GiB, aligned to 64 bytes, that the device reads or writes. GENET's DMA does
 /// not see the caches, so ownership changes hands by [`clean`](Self::clean) and [`invalidate`](Self::invalidate).
+#[allow(clippy::len_without_is_empty)] // an empty region is a caller's mistake, which bring-up reports
 pub trait DmaMemory {
     /// Where the device finds byte 0.
     fn bus_address(&self) -> u64;
     /// Size in bytes.
-    #[allow(clippy::len_without_is_empty)] // an empty region is a caller's mistake, which bring-up reports
     fn len(&self) -> usize;
     /// The CPU's view.
     fn bytes(&self, range: Range<usize>) -> &[u8];

@@ -7,6 +7,7 @@
 #![cfg_attr(not(test), no_std)]
 #![forbid(unsafe_code)]
 
+mod access;
 mod bcm54210e;
 mod bus;
 mod error;

@@ -50,28 +50,43 @@ pub struct LinkState {
     pub eee_active: bool,
 }
 
-/// Speed and duplex that autonegotiation settled on, `None` if the two ends have nothing in common.
-///
-/// `gigabit` is what 1000BASE-T control and status (registers 9 and 10) hold.
-pub fn resolve_mode(anar: u16, anlpar: u16, gigabit: (u16, u16)) -> Option<(Speed, bool)> {
+/// Modes from best to worst.
+const MODES: [(Speed, bool); 6] = [
+    (Speed::Mbps1000, true),
+    (Speed::Mbps1000, false),
+    (Speed::Mbps100, true),
+    (Speed::Mbps100, false),
+    (Speed::Mbps10, true),
+    (Speed::Mbps10, false),
+];
+
+/// Both ends offer (speed, full duplex). `gigabit` is what registers 9 and 10 hold.
+fn common((speed, full_duplex): (Speed, bool), anar: u16, anlpar: u16, gigabit: (u16, u16)) -> bool {
     let control = LocalRegisterCopy::<u16, GIGABIT_CONTROL::Register>::new(gigabit.0);
     let status = LocalRegisterCopy::<u16, GIGABIT_STATUS::Register>::new(gigabit.1);
     let both = LocalRegisterCopy::<u16, ANAR::Register>::new(anar & anlpar);
-    if control.is_set(GIGABIT_CONTROL::FULL) && status.is_set(GIGABIT_STATUS::PARTNER_FULL) {
-        Some((Speed::Mbps1000, true))
-    } else if control.is_set(GIGABIT_CONTROL::HALF) && status.is_set(GIGABIT_STATUS::PARTNER_HALF) {
-        Some((Speed::Mbps1000, false))
-    } else if both.is_set(ANAR::T100_FULL) {
-        Some((Speed::Mbps100, true))
-    } else if both.is_set(ANAR::T100_HALF) {
-        Some((Speed::Mbps100, false))
-    } else if both.is_set(ANAR::T10_FULL) {
-        Some((Speed::Mbps10, true))
-    } else if both.is_set(ANAR::T10_HALF) {
-        Some((Speed::Mbps10, false))
-    } else {
-        None
+    match (speed, full_duplex) {
+        (Speed::Mbps1000, true) => control.is_set(GIGABIT_CONTROL::FULL) && status.is_set(GIGABIT_STATUS::PARTNER_FULL),
+        (Speed::Mbps1000, false) => {
+            control.is_set(GIGABIT_CONTROL::HALF) && status.is_set(GIGABIT_STATUS::PARTNER_HALF)
+        }
+        (Speed::Mbps100, true) => both.is_set(ANAR::T100_FULL),
+        (Speed::Mbps100, false) => both.is_set(ANAR::T100_HALF),
+        (Speed::Mbps10, true) => both.is_set(ANAR::T10_FULL),
+        (Speed::Mbps10, false) => both.is_set(ANAR::T10_HALF),
     }
+}
+
+/// Speed and full duplex that autonegotiation settled on, `None` if the two ends have nothing in common.
+///
+/// `gigabit` is what 1000BASE-T control and status (registers 9 and 10) hold.
+pub fn resolve_mode(anar: u16, anlpar: u16, gigabit: (u16, u16)) -> Option<(Speed, bool)> {
+    MODES.into_iter().find(|&mode| common(mode, anar, anlpar, gigabit))
+}
+
+/// Full duplex of the best common mode at `speed`, `None` if there is none.
+pub(crate) fn common_at_speed(speed: Speed, anar: u16, anlpar: u16, gigabit: (u16, u16)) -> Option<bool> {
+    MODES.into_iter().find(|&mode| mode.0 == speed && common(mode, anar, anlpar, gigabit)).map(|mode| mode.1)
 }
 
 /// May we send PAUSE, must we obey it: IEEE 802.3 table 28B-3. Only on a full-duplex link.
