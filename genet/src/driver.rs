@@ -115,7 +115,7 @@ impl<R: Registers, D: DmaMemory, C: Clock> Genet<R, D, C> {
     pub fn poll_receive(&mut self, irq_ns: u64) -> usize {
         let count = self.look();
         if count > 0 {
-            self.rx.set_batch_time(irq_ns);
+            self.rx.open_batch(count, irq_ns);
             if irq_ns >= self.refresh_due_ns {
                 self.refresh(irq_ns);
             }
@@ -154,7 +154,7 @@ impl<R: Registers, D: DmaMemory, C: Clock> Genet<R, D, C> {
             return false;
         }
         self.totals.rescues += u64::from(count);
-        self.rx.set_batch_time(self.clock.now_ns());
+        self.rx.open_batch(count, self.clock.now_ns());
         true
     }
 
@@ -174,7 +174,7 @@ impl<R: Registers, D: DmaMemory, C: Clock> Genet<R, D, C> {
         };
         if count > 0 {
             self.totals.rescues += u64::from(count);
-            self.rx.set_batch_time(now_ns);
+            self.rx.open_batch(count, now_ns);
         }
         count.into()
     }

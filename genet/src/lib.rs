@@ -30,6 +30,9 @@ mod rx;
 mod settings;
 mod tx;
 
+#[cfg(test)]
+mod tests;
+
 pub use counters::Counters;
 pub use descriptor::FrameErrors;
 pub use device::{RxFrame, TxSlot};

@@ -154,7 +154,7 @@ impl<D: DmaMemory> RxQueue<D> {
         self.stamp
     }
 
-    /// Opens a batch: one PROD_INDEX read. Frames known before and not yet handed out belong to it.
+    /// Frames in the ring that were not handed out: one PROD_INDEX read. They stay where they are.
     #[inline]
     pub(crate) fn look<R: Registers>(&mut self, regs: &R) -> Result<u16, IndexLost> {
         let prod = rdma::PROD_INDEX.read(regs);
@@ -169,8 +169,14 @@ impl<D: DmaMemory> RxQueue<D> {
         if count > 0 && self.doubt.is_some() {
             self.settle_doubt(regs);
         }
-        self.available = count;
         Ok(count)
+    }
+
+    /// Makes `count` frames, that [`Self::look`] saw, the batch to hand out, and names its interrupt.
+    #[inline]
+    pub(crate) fn open_batch(&mut self, count: u16, irq_ns: u64) {
+        self.available = count;
+        self.stamp.irq_ns = irq_ns;
     }
 
     /// Reads the discard counter; the batch stays as it is.
@@ -179,12 +185,6 @@ impl<D: DmaMemory> RxQueue<D> {
         if discards != self.discards_seen {
             self.count_discards(regs, discards);
         }
-    }
-
-    /// Names the interrupt that the batch belongs to.
-    #[inline]
-    pub(crate) fn set_batch_time(&mut self, irq_ns: u64) {
-        self.stamp.irq_ns = irq_ns;
     }
 
     /// The batch's next good frame: where in the memory it is. Frames handed out before are done with.
@@ -236,8 +236,7 @@ impl<D: DmaMemory> RxQueue<D> {
         }
     }
 
-    /// Frames that have been waiting in the ring, unannounced, for at least `limit_ns` of looks like this one; they
-    /// are the batch then.
+    /// Frames that have been waiting in the ring, unannounced, for at least `limit_ns` of looks like this one.
     pub(crate) fn look_overdue<R: Registers>(
         &mut self,
         regs: &R,
@@ -258,8 +257,7 @@ impl<D: DmaMemory> RxQueue<D> {
             }
             _ => self.waiting = Some((self.next, now_ns)),
         }
-        self.available = 0; // not ours yet: their interrupt is still to come
-        Ok(0)
+        Ok(0) // their interrupt is still to come
     }
 
     /// Frames between two writes of CONS_INDEX: few enough that the hardware never runs short for our laziness.

@@ -88,6 +88,11 @@ impl<D: DmaMemory> TxQueue<D> {
         }
     }
 
+    #[cfg(test)]
+    pub(crate) fn memory(&self) -> &D {
+        &self.memory
+    }
+
     /// Frames given to the hardware that it was not known to have sent.
     pub(crate) fn in_flight(&self) -> u16 {
         self.producer.wrapping_sub(self.done)
