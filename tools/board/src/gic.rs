@@ -38,8 +38,7 @@ struct Bank {
 }
 
 impl Bank {
-    const NEW: Bank =
-        Bank { enabled: 0, level: 0, latch: 0, active: 0, edge: 0, priority: [0; 32], targets: [0; 32] };
+    const NEW: Bank = Bank { enabled: 0, level: 0, latch: 0, active: 0, edge: 0, priority: [0; 32], targets: [0; 32] };
 
     fn pending(&self) -> u32 {
         (self.level & !self.edge) | self.latch
@@ -204,7 +203,12 @@ impl Gic {
                 if bank.targets[bit as usize] == 0 {
                     self.untargeted[index] |= 1 << bit;
                     let intid = index as u32 * 32 + 32 + bit;
-                    blame(DEVICE, now, findings, format!("INTID {intid} is enabled and pending but has no target core"));
+                    blame(
+                        DEVICE,
+                        now,
+                        findings,
+                        format!("INTID {intid} is enabled and pending but has no target core"),
+                    );
                 }
             }
         }
@@ -318,7 +322,12 @@ impl Gic {
         }
         let interface = &mut self.cores[core];
         let Some(index) = interface.running.iter().rposition(|entry| entry.0 == value) else {
-            return blame(DEVICE, now, findings, format!("EOIR {value:#x}: that interrupt was not acknowledged by core {core}"));
+            return blame(
+                DEVICE,
+                now,
+                findings,
+                format!("EOIR {value:#x}: that interrupt was not acknowledged by core {core}"),
+            );
         };
         if index + 1 != interface.running.len() {
             blame(DEVICE, now, findings, format!("EOIR {value:#x} out of order"));

@@ -236,6 +236,7 @@ impl Host {
             self.forget(index);
             return self.refresh_timer();
         }
+        connection.hold_small_segments();
         let tcp_due = self.interface.poll_at(instant(now), &connection.sockets).map(nanoseconds);
         let wants_to_send = tcp_due.is_some_and(|due| due <= now);
         connection.due = connection.work_due().into_iter().chain(connection.recovery.due()).min();
@@ -283,7 +284,6 @@ impl Host {
         let Some(index) = self.ready.pop_front() else { return };
         let Some(connection) = self.connections.get_mut(index).and_then(Option::as_deref_mut) else { return };
         connection.queued = false;
-        connection.before_sending();
         let before = self.port.outbox.len();
         self.interface.poll_egress(instant(now), &mut self.port, &mut connection.sockets);
         let mut payload_bytes = 0;

@@ -139,7 +139,8 @@ impl Mailbox {
                 blame(DEVICE, now, env.findings, format!("message {value:#x} written while full: lost"));
             }
             0x20 if value & 0xF != PROPERTY_CHANNEL => {
-                let text = format!("message {value:#x}: channel {} is not modelled (or the buffer unaligned)", value & 0xF);
+                let text =
+                    format!("message {value:#x}: channel {} is not modelled (or the buffer unaligned)", value & 0xF);
                 blame(DEVICE, now, env.findings, text);
             }
             0x20 => self.requests.push_back((now + self.config.delay_ns, value)),

@@ -55,7 +55,12 @@ impl Pm {
     pub fn write(&mut self, now: u64, offset: u32, size: u8, value: u32, findings: &mut Vec<Finding>) {
         check_word(DEVICE, now, "write", offset, size, findings);
         if value >> 24 != PASSWORD {
-            return blame(DEVICE, now, findings, format!("write to {offset:#x} without the password: {value:#010x} ignored"));
+            return blame(
+                DEVICE,
+                now,
+                findings,
+                format!("write to {offset:#x} without the password: {value:#010x} ignored"),
+            );
         }
         let value = value & 0x00FF_FFFF;
         match offset & !3 {

@@ -31,7 +31,9 @@ impl Connection {
     pub(super) fn listening(config: &HostConfig, tuple: Tuple) -> Option<Self> {
         // Zeroed memory costs nothing until it is used.
         let receive = SocketBuffer::new(vec![0; RECEIVE_BUFFER_BYTES]);
-        let send = SocketBuffer::new(vec![0; config.send_buffer_bytes.max(4096)]);
+        // Whole segments, so that none is cut where the ring buffer wraps.
+        let send_bytes = config.send_buffer_bytes.max(4096).next_multiple_of(SEGMENT_BYTES as usize);
+        let send = SocketBuffer::new(vec![0; send_bytes]);
         let mut socket = Socket::new(receive, send);
         socket.set_congestion_control(match config.congestion {
             Congestion::None => CongestionControl::None,
@@ -87,7 +89,7 @@ impl Connection {
     }
 
     /// Only full segments while more than one is waiting, the rest at once: what a server gets by corking its socket.
-    pub(super) fn before_sending(&mut self) {
+    pub(super) fn hold_small_segments(&mut self) {
         let unsent = self.conversation.queued_bytes().saturating_sub(self.recovery.sent_bytes());
         let socket = self.sockets.get_mut::<Socket>(self.handle);
         let hold_small = unsent >= SEGMENT_BYTES;

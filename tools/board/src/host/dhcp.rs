@@ -95,11 +95,8 @@ fn frame_of(config: &HostConfig, reply: &DhcpRepr, broadcast: bool) -> Vec<u8> {
         payload_len: udp.header_len() + reply.buffer_len(),
         hop_limit: 64,
     };
-    let ethernet = EthernetRepr {
-        src_addr: EthernetAddress(config.mac),
-        dst_addr: to_mac,
-        ethertype: EthernetProtocol::Ipv4,
-    };
+    let ethernet =
+        EthernetRepr { src_addr: EthernetAddress(config.mac), dst_addr: to_mac, ethertype: EthernetProtocol::Ipv4 };
     let mut bytes = vec![0; ethernet.buffer_len() + ip.buffer_len() + ip.payload_len];
     let checksums = ChecksumCapabilities::default();
     let mut frame = EthernetFrame::new_unchecked(&mut bytes);

@@ -31,6 +31,8 @@ pub(super) struct LossRecovery {
     /// The last acknowledgement without data, as it came.
     last_ack: Vec<u8>,
     window_at: usize,
+    /// Next sequence number of theirs: what a fed acknowledgement must carry to be acceptable.
+    their_next: u32,
     feed: Vec<Vec<u8>>,
     deadline: Option<u64>,
     backoff: u32,
@@ -92,6 +94,10 @@ impl LossRecovery {
     pub(super) fn acknowledged(&mut self, now: u64, head: &TcpHead, frame: &[u8], config: &HostConfig) -> bool {
         let Some(ack) = head.acknowledgement.filter(|_| self.started && !head.syn && !head.rst) else { return false };
         let plain = head.payload_bytes == 0 && !head.fin;
+        let their_end = head.sequence.wrapping_add(head.length());
+        if self.last_ack.is_empty() || after(their_end, self.their_next) {
+            self.their_next = their_end;
+        }
         if after(ack, self.oldest) && !after(ack, self.highest) {
             self.keep(plain, head, frame);
             return self.advance(now, ack, plain, config);
@@ -110,6 +116,7 @@ impl LossRecovery {
         false
     }
 
+    /// Keeps an acknowledgement for repetition; one that came with data, and the last plain one, are no longer true.
     fn keep(&mut self, plain: bool, head: &TcpHead, frame: &[u8]) {
         self.window = head.window;
         self.window_at = head.window_at;
@@ -117,6 +124,16 @@ impl LossRecovery {
         if plain {
             self.last_ack.extend_from_slice(frame);
         }
+    }
+
+    /// The kept acknowledgement with the sequence number that is right now.
+    fn current_ack(&self) -> Vec<u8> {
+        let mut frame = self.last_ack.clone();
+        let sequence_at = self.window_at.saturating_sub(10);
+        if let Some(field) = frame.get_mut(sequence_at..sequence_at + 4) {
+            field.copy_from_slice(&self.their_next.to_be_bytes());
+        }
+        frame
     }
 
     fn advance(&mut self, now: u64, ack: u32, plain: bool, config: &HostConfig) -> bool {
@@ -147,7 +164,7 @@ impl LossRecovery {
     }
 
     fn repeat_last_ack(&mut self) {
-        self.feed.extend(std::iter::repeat_n(self.last_ack.clone(), DUPLICATES));
+        self.feed.extend(std::iter::repeat_n(self.current_ack(), DUPLICATES));
         self.duplicates = DUPLICATES;
     }
 
@@ -163,12 +180,12 @@ impl LossRecovery {
         }
         self.recover = Some(self.highest);
         // Another window and back makes the stack forget the duplicates it has counted.
-        let mut other_window = self.last_ack.clone();
+        let mut other_window = self.current_ack();
         if let Some(byte) = other_window.get_mut(self.window_at + 1) {
             *byte ^= 1;
         }
         self.feed.push(other_window);
-        self.feed.push(self.last_ack.clone());
+        self.feed.push(self.current_ack());
         self.repeat_last_ack();
         true
     }
@@ -232,7 +249,9 @@ mod tests {
         }
         assert!(recovery.sent(400_000, &segment(base, 1000, Some(1)), &config));
         assert!(recovery.acknowledged(600_000, &segment(0, 0, Some(base.wrapping_add(3000))), &[3; 60], &config));
-        assert_eq!(recovery.take_feed(), vec![vec![3; 60]; 3]);
+        let mut frame = vec![3; 60];
+        frame[38..42].fill(0); // their sequence number
+        assert_eq!(recovery.take_feed(), vec![frame; 3]);
         assert!(!recovery.acknowledged(700_000, &segment(0, 0, Some(base.wrapping_add(10_000))), &[4; 60], &config));
         assert_eq!(recovery.due(), None);
     }

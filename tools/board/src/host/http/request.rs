@@ -143,7 +143,7 @@ mod tests {
     fn heads() {
         let (request, length) =
             parse("GET /data?x=1 HTTP/1.1\r\nHost: a\r\nRange: bytes=1-2\r\n\r\nGET").expect("fine").expect("whole");
-        assert_eq!(length, 54);
+        assert_eq!(length, 53);
         assert_eq!((request.path.as_str(), request.keep_alive), ("/data", true));
         assert_eq!(request.range, Some(Range::From(1, Some(2))));
         assert_eq!(parse("GET / HTTP/1.1\r\nHo"), Ok(None));

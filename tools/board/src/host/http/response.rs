@@ -56,8 +56,9 @@ impl Response {
     /// A response without a file that may keep the connection.
     fn kept(status: &str, extra_headers: &str, keep_alive: bool) -> Self {
         let (connection, after) = ending(keep_alive);
-        let head =
-            format!("HTTP/1.1 {status}\r\n{COMMON}{extra_headers}Content-Length: 0\r\nConnection: {connection}\r\n\r\n");
+        let head = format!(
+            "HTTP/1.1 {status}\r\n{COMMON}{extra_headers}Content-Length: 0\r\nConnection: {connection}\r\n\r\n"
+        );
         Response { after, head: head.into_bytes(), ..Response::plain("", "") }
     }
 
