@@ -2,6 +2,7 @@
 //! compatible string, since their names and cell sizes differ between Linux's tree and the one
 //! that the firmware ships.
 
+use dtoolkit::error::FdtErrorKind;
 use dtoolkit::fdt::{Fdt, FdtNode};
 use dtoolkit::{Node, Property};
 
@@ -69,7 +70,15 @@ const BOOT_MODE_NETWORK: u32 = 2;
 impl<'a> BoardTree<'a> {
     /// Reads the tree in `blob`. `None` if it is not a valid tree.
     pub fn parse(blob: &'a [u8]) -> Option<Self> {
-        let fdt = Fdt::new(blob).ok()?;
+        let fdt = match Fdt::new(blob) {
+            Ok(fdt) => fdt,
+            // The shipped tree breaks the specification's limit of 31 characters for names (bcm2711.dtsi:
+            // arm,cpu-registers-not-fw-configured). Everything else that the parser checks must hold.
+            Err(error) if matches!(error.kind, FdtErrorKind::InvalidPropertyName | FdtErrorKind::InvalidNodeName) => {
+                Fdt::new_unchecked(blob)
+            }
+            Err(_) => return None,
+        };
         let root = fdt.root();
         let is_virtual = root.property(VIRTUAL).is_some();
         let mut tree = BoardTree {
