@@ -161,6 +161,11 @@ impl Board {
         self.host.as_ref()
     }
 
+    /// GENET with its PHY and cable, to look at.
+    pub fn genet(&self) -> &Genet {
+        &self.genet
+    }
+
     /// GENET with its PHY and cable.
     pub fn genet_mut(&mut self) -> &mut Genet {
         &mut self.genet

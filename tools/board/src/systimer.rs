@@ -49,7 +49,7 @@ impl SystemTimer {
         match offset & !3 {
             0x00 => self.status,
             0x04 => (now / 1_000) as u32,
-            0x08 => (now / 1_000 >> 32) as u32,
+            0x08 => ((now / 1_000) >> 32) as u32,
             0x0C..=0x18 => self.compare[(offset as usize - 0x0C) / 4],
             _ => {
                 blame(DEVICE, now, findings, format!("read of unknown offset {offset:#x}"));

@@ -75,7 +75,7 @@ fn genet_answers_and_rejects_other_widths() {
 
 #[test]
 fn strangers_are_reported_once_for_each_direction() {
-    let tolerated = vec![0xFE34_0000..0xFE34_0100];
+    let tolerated = std::iter::once(0xFE34_0000..0xFE34_0100).collect();
     let (mut board, mut mem) = board(BoardConfig { tolerated, ..BoardConfig::default() });
     for _ in 0..3 {
         assert_eq!(board.read(0, 0xFE21_5040, 4, &mut mem), 0);
