@@ -25,17 +25,18 @@ impl<R: Registers, D: DmaMemory, C: Clock> Genet<R, D, C> {
         check_ranges(want)?;
         self.end_batch();
         interrupt::mask_rx(&self.regs);
-        let posted = want.posted.at_start();
-        if posted < self.rx.posted() {
+        // PAUSE and watermarks before the ring they are for: fewer descriptors may be below XOFF at once, and whether
+        // that asks for a PAUSE is for the new settings to say.
+        self.pause = want.pause;
+        self.write_pause();
+        rdma::XON_XOFF_THRESH
+            .write(&self.regs, rdma::XON_XOFF::XOFF.val(want.xoff.into()) + rdma::XON_XOFF::XON.val(want.xon.into()));
+        self.write_coalescing(want);
+        if want.posted.at_start() < self.rx.posted() {
             self.restart_receive(want)?;
         } else {
             self.rx.set_policy(&self.regs, want.posted);
         }
-        self.write_coalescing(want);
-        rdma::XON_XOFF_THRESH
-            .write(&self.regs, rdma::XON_XOFF::XOFF.val(want.xoff.into()) + rdma::XON_XOFF::XON.val(want.xon.into()));
-        self.pause = want.pause;
-        self.write_pause();
         self.mode = want.mode;
         self.announce_waiting();
         if want.mode == RxMode::Interrupt {
