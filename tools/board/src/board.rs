@@ -5,9 +5,11 @@
 //! accesses and `run` when `next_event` is due. Addresses: Linux bcm2711 device tree, Circle. Everything at an address
 //! without a model is reported once.
 
+use std::cell::RefCell;
 use std::collections::BTreeSet;
 use std::io::Write;
 use std::ops::Range;
+use std::rc::Rc;
 
 use crate::access::blame;
 use crate::dtb;
@@ -36,6 +38,9 @@ pub const GENET_INTID: [u32; 2] = [189, 190];
 const DEVICE: &str = "board";
 /// Complaints kept; later ones are counted only.
 const MAX_FINDINGS: usize = 10_000;
+
+/// The default path to the default host.
+pub type PathHandle = Rc<RefCell<Path<HostHandle>>>;
 
 /// What an address belongs to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -96,6 +101,7 @@ pub struct Board {
     uart_output: Vec<SentByte>,
     reset_at: Option<u64>,
     host: Option<HostHandle>,
+    path: Option<PathHandle>,
     capture: Option<Capture>,
 }
 
@@ -132,6 +138,7 @@ impl Board {
             uart_output: Vec::new(),
             reset_at: None,
             host: None,
+            path: None,
             capture: None,
             config,
         };
@@ -145,9 +152,10 @@ impl Board {
     /// A board whose partner port leads over the configured path to the configured host.
     pub fn with_default_host(config: BoardConfig) -> Self {
         let (host, handle) = Host::shared(config.peer.clone());
-        let path = Path::new(config.path.clone(), host);
-        let mut board = Board::new(config, Box::new(path));
+        let path = Rc::new(RefCell::new(Path::new(config.path.clone(), host)));
+        let mut board = Board::new(config, Box::new(path.clone()));
         board.host = Some(handle);
+        board.path = Some(path);
         board
     }
 
@@ -159,6 +167,11 @@ impl Board {
     /// The default host, to look at or to change while the board runs.
     pub fn host(&self) -> Option<&HostHandle> {
         self.host.as_ref()
+    }
+
+    /// The way to the default host.
+    pub fn path(&self) -> Option<&PathHandle> {
+        self.path.as_ref()
     }
 
     /// GENET with its PHY and cable, to look at.

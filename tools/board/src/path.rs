@@ -176,6 +176,11 @@ impl<P: Peer> Path<P> {
         self.stats
     }
 
+    /// Its configuration; delays and probabilities may change at any time, rates and bottlenecks are fixed.
+    pub fn config_mut(&mut self) -> &mut PathConfig {
+        &mut self.config
+    }
+
     /// The far end.
     pub fn inner_mut(&mut self) -> &mut P {
         &mut self.inner
