@@ -299,12 +299,11 @@ impl Mac {
             self.tx.kick_at = now;
             return;
         }
-        let started = value & !before;
-        for ring in 0..=16 {
-            if started & (2 << ring) != 0 || started & value & 1 != 0 {
-                self.rings[ring as usize] = Coalesce::default();
-                self.check_ring(now, ring, env);
-            }
+        let live = |control: u32| if control & 1 != 0 { control >> 1 & 0x1_FFFF } else { 0 };
+        let started = live(value) & !live(before);
+        for ring in (0..=16).filter(|ring| started & (1 << ring) != 0) {
+            self.rings[ring as usize] = Coalesce::default();
+            self.check_ring(now, ring, env);
         }
         self.refresh_ring_deadline();
         self.watch_levels(now);
