@@ -124,7 +124,7 @@ mod tests {
             } else {
                 (false, false)
             };
-            let word = |p: bool, a: bool| u16::from(p) * PAUSE | u16::from(a) * ASYMMETRIC | 0x01e1;
+            let word = |p: bool, a: bool| (u16::from(p) * PAUSE) | (u16::from(a) * ASYMMETRIC) | 0x01e1;
             assert_eq!(resolve_pause(word(p, a), word(q, b)), expected, "{p} {a} {q} {b}");
         }
     }

@@ -238,7 +238,7 @@ fn a_partner_without_negotiation_is_half_duplex() {
         let expected = LinkState { up: true, speed, ..LinkState::default() };
         assert_eq!(resolved(anlpar, 0, aux), expected);
     }
-    assert_eq!(resolved(0x0081, 0, 0x8304).full_duplex, false);
+    assert!(!resolved(0x0081, 0, 0x8304).full_duplex);
 }
 
 #[test]
