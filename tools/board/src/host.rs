@@ -26,6 +26,7 @@ mod headers;
 mod http;
 mod port;
 mod recovery;
+mod scoreboard;
 
 pub use body::{body_byte, fill_body};
 pub use config::{Congestion, DhcpMode, DnsMode, HostConfig, HttpFault, Object, Recovery};
@@ -33,6 +34,7 @@ pub use config::{Congestion, DhcpMode, DnsMode, HostConfig, HttpFault, Object, R
 use connection::Connection;
 use headers::{Kind, TcpHead};
 use port::Port;
+use recovery::Sent;
 
 /// Longest frame without FCS.
 pub(crate) const MAX_FRAME_BYTES: usize = 1514;
@@ -238,7 +240,7 @@ impl Host {
         }
         connection.hold_small_segments();
         let tcp_due = self.interface.poll_at(instant(now), &connection.sockets).map(nanoseconds);
-        let wants_to_send = tcp_due.is_some_and(|due| due <= now);
+        let wants_to_send = connection.recovery.wants_to_send() || tcp_due.is_some_and(|due| due <= now);
         connection.due = connection.work_due().into_iter().chain(connection.recovery.due()).min();
         if wants_to_send {
             if !std::mem::replace(&mut connection.queued, true) {
@@ -285,12 +287,22 @@ impl Host {
         let Some(connection) = self.connections.get_mut(index).and_then(Option::as_deref_mut) else { return };
         connection.queued = false;
         let before = self.port.outbox.len();
-        self.interface.poll_egress(instant(now), &mut self.port, &mut connection.sockets);
         let mut payload_bytes = 0;
-        for frame in self.port.outbox.range(before..) {
-            if let Kind::Tcp(head) = headers::classify(frame) {
-                payload_bytes += head.payload_bytes;
-                self.stats.retransmissions += u64::from(connection.recovery.sent(now, &head, &self.config));
+        if let Some(frame) = connection.recovery.next_again(now) {
+            payload_bytes = frame.len();
+            self.stats.retransmissions += 1;
+            self.port.outbox.push_back(frame);
+        } else {
+            self.interface.poll_egress(instant(now), &mut self.port, &mut connection.sockets);
+            if let Some(frame) = self.port.outbox.back().filter(|_| self.port.outbox.len() > before)
+                && let Kind::Tcp(head) = headers::classify(frame)
+            {
+                payload_bytes = head.payload_bytes;
+                match connection.recovery.sent(now, &head, frame, &self.config) {
+                    Sent::First => {}
+                    Sent::Again => self.stats.retransmissions += 1,
+                    Sent::Needless => drop(self.port.outbox.pop_back()),
+                }
             }
         }
         if let (Some(bps), true) = (self.config.pace_bps, payload_bytes > 0) {
@@ -298,7 +310,7 @@ impl Host {
             self.pace_free_at = self.pace_free_at.max(now) + bits * 1_000_000_000 / bps.max(1);
         }
         connection.work(now, &self.config, &mut self.stats);
-        let stuck = self.port.outbox.len() == before;
+        let stuck = self.port.outbox.len() == before && payload_bytes == 0;
         self.update(now, index);
         if stuck {
             self.step_aside(now, index);

@@ -10,6 +10,7 @@ use smoltcp::wire::{DnsQueryType, Icmpv4Packet, Icmpv4Repr, IpAddress, Ipv4Addre
 use world::{HOST_IP, Reply, World, get};
 
 const SECOND: u64 = 1_000_000_000;
+const NEW_RENO: Recovery = Recovery::NewReno { rto_ns: 200_000_000 };
 const WINDOW: usize = 256 * 1024;
 
 fn default_world() -> World {
@@ -397,24 +398,31 @@ fn the_window_over_the_round_trip_bounds_a_long_way() {
 #[test]
 fn losses_are_repaired_without_waiting_for_the_stacks_timeout() {
     // With congestion control the window shrinks so far that some losses leave no three duplicates behind: timeouts.
-    for (congestion, limit) in
+    for (congestion, limit, recovery) in
         [(Congestion::None, SECOND / 2), (Congestion::Reno, 4 * SECOND), (Congestion::Cubic, 4 * SECOND)]
+            .into_iter()
+            .flat_map(|case| [(case, NEW_RENO), (case, HostConfig::default().recovery)])
+            .map(|((congestion, limit), recovery)| (congestion, limit, recovery))
     {
-        let config = HostConfig { congestion, ..HostConfig::default() };
+        let config = HostConfig { congestion, recovery, ..HostConfig::default() };
         let mut world = World::with_address(config, PathConfig::default());
         // A hole of one, a hole of 40, and every other frame for a while.
         world.lose = std::iter::once(300).chain(1_000..1_040).chain((2_000..2_060).step_by(2)).collect();
         let outcome = fetch_new(&mut world, &get(Some("bytes=0-8388607")));
         assert_eq!(outcome.body().len(), 8 << 20);
         check_body(outcome.body(), 0);
-        println!("{congestion:?}: {} us", outcome.took_ns / 1_000);
+        let again = world.host.borrow().stats().retransmissions;
+        println!("{congestion:?} {recovery:?}: {} us, {again} sent again", outcome.took_ns / 1_000);
         assert!(outcome.took_ns < limit, "{congestion:?}: {} ms", outcome.took_ns / 1_000_000);
     }
 }
 
 #[test]
 fn the_last_segment_lost_costs_one_timeout() {
-    for (recovery, at_least) in [(Recovery::NewReno { rto_ns: 200_000_000 }, SECOND / 5), (Recovery::Stack, SECOND)] {
+    let rto_ns = 200_000_000;
+    for (recovery, at_least) in
+        [(Recovery::NewReno { rto_ns }, rto_ns), (Recovery::Selective { rto_ns }, rto_ns), (Recovery::Stack, SECOND)]
+    {
         let config = HostConfig { recovery, ..HostConfig::default() };
         let mut world = World::with_address(config, PathConfig::default());
         world.lose = vec![3]; // ARP, SYN-ACK, acknowledgement of the request, response

@@ -24,6 +24,11 @@ pub enum Recovery {
         /// Shortest retransmission timeout. Linux has 200 ms.
         rto_ns: u64,
     },
+    /// Selective acknowledgements, as servers of today use them (RFC 6675, 8985), and a timeout of at least `rto_ns`.
+    Selective {
+        /// Shortest retransmission timeout. Linux has 200 ms.
+        rto_ns: u64,
+    },
 }
 
 /// What its DHCP server does.
@@ -180,7 +185,7 @@ impl Default for HostConfig {
             max_connections: 64,
             send_buffer_bytes: 1 << 20,
             congestion: Congestion::None,
-            recovery: Recovery::NewReno { rto_ns: 200_000_000 },
+            recovery: Recovery::Selective { rto_ns: 200_000_000 },
             pace_bps: None,
         }
     }

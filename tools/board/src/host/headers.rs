@@ -21,6 +21,8 @@ pub(super) struct TcpHead {
     pub(super) payload_bytes: usize,
     /// Where the window field lies in the frame.
     pub(super) window_at: usize,
+    /// Selectively acknowledged: first sequence number and the one after the last.
+    pub(super) sack: [Option<(u32, u32)>; 3],
 }
 
 impl TcpHead {
@@ -72,6 +74,10 @@ fn classified(frame: &[u8]) -> Option<Kind> {
                 fin: tcp.fin(),
                 rst: tcp.rst(),
                 payload_bytes: tcp.payload().len(),
+                sack: match tcp.header_len() > 20 && !tcp.syn() {
+                    true => tcp.selective_ack_ranges().unwrap_or_default(),
+                    false => [None; 3],
+                },
                 window_at: EthernetFrame::<&[u8]>::header_len() + usize::from(ip.header_len()) + 14,
             }))
         }

@@ -1,11 +1,13 @@
 //! Loss recovery for a sender whose stack has only fast retransmission and a slow timeout.
 //!
 //! smoltcp sends the first unacknowledged segment again at the third duplicate acknowledgement, and otherwise waits for
-//! a timeout of at least a second. Real servers fill further holes at each partial acknowledgement (RFC 6582) and time
-//! out after 200 ms (Linux). This watches segments and acknowledgements go by and, when such a server would retransmit,
-//! has the stack see the last acknowledgement three times more. Round-trip estimation: RFC 6298.
+//! a timeout of at least a second. Real servers use selective acknowledgements (`scoreboard`), older ones fill further
+//! holes at each partial acknowledgement (RFC 6582), and all time out after 200 ms (Linux). This watches segments and
+//! acknowledgements go by. For NewReno it has the stack see the last acknowledgement three times more when such a server
+//! would retransmit; with selective acknowledgements it sends kept segments itself. Round-trip estimation: RFC 6298.
 
 use super::headers::TcpHead;
+use super::scoreboard::Scoreboard;
 use super::{HostConfig, Recovery};
 
 /// Timeout before the first round-trip sample, and the longest one.
@@ -17,7 +19,7 @@ const DUPLICATES: usize = 3;
 #[derive(Clone, Debug, Default)]
 pub(super) struct LossRecovery {
     started: bool,
-    first: u32,
+    scoreboard: Scoreboard,
     /// First unacknowledged sequence number.
     oldest: u32,
     /// One past the highest sent.
@@ -42,8 +44,19 @@ pub(super) struct LossRecovery {
     estimate: Option<(u64, u64)>,
 }
 
+/// What a segment that the stack sends is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Sent {
+    /// New.
+    First,
+    /// Sent before.
+    Again,
+    /// Sent before and not needed: not to be put on the wire.
+    Needless,
+}
+
 /// `a` lies after `b` in sequence space.
-fn after(a: u32, b: u32) -> bool {
+pub(super) fn after(a: u32, b: u32) -> bool {
     (a.wrapping_sub(b) as i32) > 0
 }
 
@@ -63,36 +76,61 @@ impl LossRecovery {
         std::mem::take(&mut self.feed)
     }
 
-    /// A segment goes out; true when it was sent before.
-    pub(super) fn sent(&mut self, now: u64, head: &TcpHead, config: &HostConfig) -> bool {
+    /// The stack sends a segment.
+    pub(super) fn sent(&mut self, now: u64, head: &TcpHead, frame: &[u8], config: &HostConfig) -> Sent {
         if head.rst {
             self.deadline = None;
-            return false;
+            return Sent::First;
         }
         if head.length() == 0 {
-            return false;
+            return Sent::First;
         }
         let end = head.sequence.wrapping_add(head.length());
         if !self.started {
-            (self.started, self.first, self.oldest, self.highest) = (true, head.sequence, head.sequence, head.sequence);
-        }
-        let again = !after(end, self.highest);
-        if again {
-            self.timed = None; // Karn's rule
-        } else {
-            self.sent_span += u64::from(end.wrapping_sub(self.highest));
-            self.highest = end;
-            self.timed = self.timed.or(Some((end, now)));
+            (self.started, self.oldest, self.highest) = (true, head.sequence, head.sequence);
         }
         if self.deadline.is_none() {
             self.deadline = self.timeout_ns(config).map(|rto| now + rto);
         }
-        again
+        let selective = matches!(config.recovery, Recovery::Selective { .. });
+        if after(end, self.highest) {
+            if selective && !head.syn {
+                self.scoreboard.sent(now, self.highest, end, frame);
+            }
+            self.sent_span += u64::from(end.wrapping_sub(self.highest));
+            self.highest = end;
+            self.timed = self.timed.or(Some((end, now)));
+            return Sent::First;
+        }
+        self.timed = None; // Karn's rule
+        let recent_ns = self.estimate.map_or(0, |(smooth, _)| smooth);
+        if selective && !head.syn && !self.scoreboard.sent_again(now, head.sequence, recent_ns) {
+            return Sent::Needless;
+        }
+        Sent::Again
+    }
+
+    /// Something is to be sent again without the stack.
+    pub(super) fn wants_to_send(&self) -> bool {
+        self.scoreboard.wants_to_send()
+    }
+
+    /// The next frame to be sent again without the stack.
+    pub(super) fn next_again(&mut self, now: u64) -> Option<Vec<u8>> {
+        let frame = self.scoreboard.next(now);
+        if frame.is_some() {
+            self.timed = None;
+        }
+        frame
     }
 
     /// A segment came in, after the stack has seen it; true when there is something to feed.
     pub(super) fn acknowledged(&mut self, now: u64, head: &TcpHead, frame: &[u8], config: &HostConfig) -> bool {
         let Some(ack) = head.acknowledgement.filter(|_| self.started && !head.syn && !head.rst) else { return false };
+        if matches!(config.recovery, Recovery::Selective { .. }) && !after(ack, self.highest) {
+            let reorder_ns = self.estimate.map_or(1_000_000, |(smooth, _)| smooth / 4);
+            self.scoreboard.arrived(ack, &head.sack, reorder_ns);
+        }
         let plain = head.payload_bytes == 0 && !head.fin;
         let their_end = head.sequence.wrapping_add(head.length());
         if self.last_ack.is_empty() || after(their_end, self.their_next) {
@@ -150,7 +188,7 @@ impl LossRecovery {
         self.deadline = if all { None } else { self.timeout_ns(config).map(|rto| now + rto) };
         match self.recover {
             Some(point) if after(point, ack) => {
-                let feeds = plain && config.recovery != Recovery::Stack;
+                let feeds = plain && matches!(config.recovery, Recovery::NewReno { .. });
                 if feeds {
                     self.repeat_last_ack();
                 }
@@ -175,6 +213,10 @@ impl LossRecovery {
         }
         self.backoff = (self.backoff + 1).min(16);
         self.deadline = self.timeout_ns(config).map(|rto| now + rto);
+        if matches!(config.recovery, Recovery::Selective { .. }) {
+            self.scoreboard.timed_out();
+            return false;
+        }
         if self.oldest == self.highest || self.last_ack.is_empty() {
             return false; // the stack's own timer covers the handshake
         }
@@ -199,7 +241,7 @@ impl LossRecovery {
 
     /// Time to the next timeout; none when the stack's own is all there is.
     fn timeout_ns(&self, config: &HostConfig) -> Option<u64> {
-        let Recovery::NewReno { rto_ns } = config.recovery else { return None };
+        let (Recovery::NewReno { rto_ns } | Recovery::Selective { rto_ns }) = config.recovery else { return None };
         let base = self.estimate.map_or(INITIAL_RTO_NS, |(smooth, variation)| (smooth + 4 * variation).max(rto_ns));
         Some((base << self.backoff).min(MAX_RTO_NS))
     }
@@ -223,18 +265,19 @@ mod tests {
             rst: false,
             payload_bytes,
             window_at: 48,
+            sack: [None; 3],
         }
     }
 
     fn flight() -> (LossRecovery, HostConfig) {
-        let config = HostConfig::default();
+        let config = HostConfig { recovery: Recovery::NewReno { rto_ns: 200_000_000 }, ..HostConfig::default() };
         let mut recovery = LossRecovery::default();
-        recovery.sent(0, &TcpHead { syn: true, ..segment(u32::MAX - 99, 0, None) }, &config);
+        recovery.sent(0, &TcpHead { syn: true, ..segment(u32::MAX - 99, 0, None) }, &[], &config);
         let ack = segment(0, 0, Some(u32::MAX - 98));
         recovery.acknowledged(200_000, &ack, &[1; 60], &config);
         for index in 0..10u32 {
             let sequence = (u32::MAX - 98).wrapping_add(index * 1000);
-            assert!(!recovery.sent(300_000, &segment(sequence, 1000, Some(1)), &config));
+            assert_eq!(recovery.sent(300_000, &segment(sequence, 1000, Some(1)), &[], &config), Sent::First);
         }
         (recovery, config)
     }
@@ -247,7 +290,7 @@ mod tests {
         for _ in 0..3 {
             assert!(!recovery.acknowledged(400_000, &segment(0, 0, Some(base)), &[2; 60], &config));
         }
-        assert!(recovery.sent(400_000, &segment(base, 1000, Some(1)), &config));
+        assert_eq!(recovery.sent(400_000, &segment(base, 1000, Some(1)), &[], &config), Sent::Again);
         assert!(recovery.acknowledged(600_000, &segment(0, 0, Some(base.wrapping_add(3000))), &[3; 60], &config));
         let mut frame = vec![3; 60];
         frame[38..42].fill(0); // their sequence number
