@@ -241,6 +241,8 @@ pub struct Faults {
     pub dma_never_stops: bool,
     /// Interrupt line 0 never rises.
     pub irq0_dead: bool,
+    /// Interrupt line 0 never falls.
+    pub irq0_stuck: bool,
 }
 
 /// How the MDIO block misbehaves.

@@ -158,7 +158,7 @@ impl Mac {
         self.reg(block + CTRL) & (2 << ring) != 0
     }
 
-    /// Files a complaint the first time that `bit` of the once-only set comes up; `again` makes it ready once more.
+    /// Files a complaint the first time that it comes up; `bit` of `once` remembers.
     pub(crate) fn blame_once(&mut self, bit: u32, now: u64, env: &mut Env<'_>, text: impl FnOnce() -> String) {
         if self.once & bit == 0 {
             self.once |= bit;

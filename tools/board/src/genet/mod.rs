@@ -127,7 +127,8 @@ impl Genet {
 
     /// Level of SPI 157 (INTRL2_0).
     pub fn irq0(&self) -> bool {
-        self.mac.line(0) && self.absent.is_none() && !self.mac.cfg.faults.irq0_dead
+        let faults = &self.mac.cfg.faults;
+        self.absent.is_none() && !faults.irq0_dead && (self.mac.line(0) || faults.irq0_stuck)
     }
 
     /// Level of SPI 158 (INTRL2_1).
@@ -225,7 +226,7 @@ impl Genet {
 
     /// Everything due at `now`.
     fn step(&mut self, now: u64, env: &mut Env<'_>) {
-        if let Some(_plugged) = self.link.take_plug_event(now) {
+        if self.link.take_plug_event(now) {
             self.partner_changed(now);
         }
         if self.phy.run(now) {

@@ -3,7 +3,7 @@
 //! TDMA fetches one frame at a time into a FIFO of [`FIFO_BYTES`]; CONS_INDEX advances when a frame has been read.
 //! Nothing is fetched while the transmitter cannot send, so a stalled CONS_INDEX means what drivers take it to mean:
 //! PAUSE received, or a wrong RGMII clock. There is no TX timeout; MBDONE comes after THRESH frames or when the ring
-//! runs empty (comments in Linux and NetBSD).
+//! runs empty (comments in Linux and NetBSD). Rings take turns: priorities, weights and rate limits are kept, not acted on.
 
 use std::collections::VecDeque;
 
@@ -327,7 +327,7 @@ impl Mac {
     /// Turns what was fetched into what goes on the wire; false when nothing does.
     fn prepare(&mut self, now: u64, frame: &mut Frame, first_word: u32, env: &mut Env<'_>) -> bool {
         let bytes = &mut frame.bytes;
-        if self.regs_tbuf_64b() {
+        if self.reg(TBUF_CTRL) & 1 != 0 {
             if bytes.len() < STATUS_BYTES {
                 return false;
             }
@@ -357,10 +357,6 @@ impl Mac {
             bytes[6..12].copy_from_slice(&self.own_address());
         }
         true
-    }
-
-    fn regs_tbuf_64b(&self) -> bool {
-        self.reg(TBUF_CTRL) & 1 != 0
     }
 
     /// Puts the next frame on the wire if it is free: a PAUSE of the MAC's own first, then data unless held.

@@ -161,15 +161,15 @@ impl Link {
         self.cfg.plug_events.get(self.plug_events_done).map(|(at, _)| *at)
     }
 
-    /// Carries out the next plug event if it is due; the new state.
-    pub(crate) fn take_plug_event(&mut self, now: u64) -> Option<bool> {
-        let (at, plugged) = *self.cfg.plug_events.get(self.plug_events_done)?;
+    /// Carries out the next plug event if it is due; true if it was.
+    pub(crate) fn take_plug_event(&mut self, now: u64) -> bool {
+        let Some((at, plugged)) = self.cfg.plug_events.get(self.plug_events_done).copied() else { return false };
         if at > now {
-            return None;
+            return false;
         }
         self.plug_events_done += 1;
         self.plugged = plugged;
-        Some(plugged)
+        true
     }
 
     /// The PHY's link changed. Whatever is under way is lost.

@@ -1,7 +1,7 @@
 //! The BCM54210E PHY (BCM54213PE on a Pi 4B) as seen over MDIO, and its autonegotiation in virtual time.
 //!
-//! Owns the clause 22 registers, Broadcom's shadows and expansion registers ([`vendor`]), the MMD registers of EEE
-//! ([`mmd`]) and the link state with both ends' part in it ([`negotiation`]). Reset values are those read on a Pi 4B
+//! Owns the clause 22 registers, Broadcom's shadows and expansion registers, the MMD registers of EEE
+//! and the link state with both ends' part in it. Reset values are those read on a Pi 4B
 //! 1.5 under Linux (rusty-pi/pimu) unless a comment says otherwise. Does not own MDIO timing, which is the MAC's, nor
 //! frames.
 
