@@ -164,21 +164,21 @@ fn ping_takes_a_round_trip_and_wire_time() {
 fn a_range_comes_at_line_rate() {
     let mut world = default_world();
     let handle = world.connect(WINDOW, 40_000);
-    let outcome = fetch(&mut world, handle, &get(Some("bytes=1000-16778215")), 5 * SECOND);
+    let outcome = fetch(&mut world, handle, &get(Some("bytes=1000-8389607")), 5 * SECOND);
     let host_ns = world.cost.as_nanos() as u64 / world.frames_to_client;
     let reply = outcome.reply();
     assert_eq!(reply.status, 206);
-    assert_eq!(reply.header("content-range"), Some("bytes 1000-16778215/67108864"));
-    assert_eq!(outcome.body().len(), 16 << 20);
+    assert_eq!(reply.header("content-range"), Some("bytes 1000-8389607/67108864"));
+    assert_eq!(outcome.body().len(), 8 << 20);
     check_body(outcome.body(), 1000);
-    let mbps = (16 << 20) as f64 * 8e3 / (outcome.took_ns - outcome.first_byte_ns) as f64;
+    let mbps = (8 << 20) as f64 * 8e3 / (outcome.took_ns - outcome.first_byte_ns) as f64;
     println!("{mbps:.2} Mbit/s of payload; path and host cost {host_ns} ns a frame");
     // 1460 of 1538 bytes on the wire: 949.28 Mbit/s.
     assert!(mbps > 948.0 && mbps < 949.6, "{mbps}");
     assert_eq!(world.queue_drops, 0);
     assert_eq!(world.host.borrow().stats().retransmissions, 0);
     // Full segments only: payload / 1460, the SYN, ARP, at most one short segment at the end.
-    assert!(world.frames_to_client < (16 << 20) / 1460 + 8, "{}", world.frames_to_client);
+    assert!(world.frames_to_client < (8 << 20) / 1460 + 8, "{}", world.frames_to_client);
 }
 
 #[test]
@@ -240,7 +240,7 @@ fn sixteen_connections_share_evenly() {
     let handles: Vec<_> = (0..16).map(|flow| world.connect(64 * 1024, 41_000 + flow)).collect();
     let mut asked = [false; 16];
     let mut taken = [0usize; 16];
-    while world.step(SECOND / 5) {
+    while world.step(SECOND / 10) {
         for (flow, handle) in handles.iter().enumerate() {
             let socket = world.socket(*handle);
             if !asked[flow] && socket.can_send() {
@@ -254,7 +254,7 @@ fn sixteen_connections_share_evenly() {
     let (least, most) = (taken.iter().min().expect("16"), taken.iter().max().expect("16"));
     let total: usize = taken.iter().sum();
     assert!(most - least < most / 10, "{taken:?}");
-    assert!(total as u64 * 8 * 5 > 930_000_000, "{total} bytes in 0.2 s");
+    assert!(total as u64 * 8 * 10 > 930_000_000, "{total} bytes in 0.1 s");
     assert_eq!(world.queue_drops, 0);
 }
 
@@ -408,8 +408,8 @@ fn losses_are_repaired_without_waiting_for_the_stacks_timeout() {
         let mut world = World::with_address(config, PathConfig::default());
         // A hole of one, a hole of 40, and every other frame for a while.
         world.lose = std::iter::once(300).chain(1_000..1_040).chain((2_000..2_060).step_by(2)).collect();
-        let outcome = fetch_new(&mut world, &get(Some("bytes=0-8388607")));
-        assert_eq!(outcome.body().len(), 8 << 20);
+        let outcome = fetch_new(&mut world, &get(Some("bytes=0-3670015")));
+        assert_eq!(outcome.body().len(), 7 << 19);
         check_body(outcome.body(), 0);
         let again = world.host.borrow().stats().retransmissions;
         println!("{congestion:?} {recovery:?}: {} us, {again} sent again", outcome.took_ns / 1_000);
@@ -436,8 +436,8 @@ fn the_last_segment_lost_costs_one_timeout() {
 fn random_loss_duplication_and_reordering_keep_the_bytes() {
     let path = PathConfig {
         seed: 7,
-        to_board_loss_ppm: 2_000,
-        from_board_loss_ppm: 2_000,
+        to_board_loss_ppm: 5_000,
+        from_board_loss_ppm: 5_000,
         to_board_duplicate_ppm: 5_000,
         to_board_reorder_ppm: 5_000,
         reorder_ns: 60_000,
@@ -445,8 +445,8 @@ fn random_loss_duplication_and_reordering_keep_the_bytes() {
     };
     let mut world = World::with_address(HostConfig::default(), path);
     let handle = world.connect(WINDOW, 40_000);
-    let outcome = fetch(&mut world, handle, &get(Some("bytes=0-8388607")), 60 * SECOND);
-    assert_eq!(outcome.body().len(), 8 << 20);
+    let outcome = fetch(&mut world, handle, &get(Some("bytes=0-4194303")), 60 * SECOND);
+    assert_eq!(outcome.body().len(), 4 << 20);
     check_body(outcome.body(), 0);
     let stats = world.path.stats();
     assert!(stats.lost > 10 && world.host.borrow().stats().retransmissions > 10, "{stats:?}");
