@@ -17,6 +17,7 @@ fn documented_reset_values() {
     for (offset, value) in [
         (0x000, 0x0600_0000),
         (0x004, 0),
+        (0x008, 2),
         (0x080, 0x051F_02C3),
         (0x08C, 0x00F0_0000),
         (0x09C, 0),

@@ -130,6 +130,7 @@ fn packet_and_buffer_done_latch_for_each_frame_while_masked() {
     assert!(bench.genet.irq0());
     bench.write(CLEAR, MBDONE);
     assert!(!bench.genet.irq0());
+    assert_eq!(bench.read(STAT) & (PDONE | BDONE), PDONE | BDONE, "only what was written clears");
     // And software can raise one.
     bench.write(0x204, MBDONE);
     assert!(bench.genet.irq0());
