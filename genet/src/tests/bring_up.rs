@@ -134,6 +134,20 @@ fn an_engine_that_was_off_need_not_say_so() {
 }
 
 #[test]
+fn indices_that_take_a_write_start_at_zero() {
+    let fake = Fake::new();
+    for (offset, value) in
+        [(0x3008, 0xcdcd), (0x300c, 0x1111), (0x3000, 189), (0x5008, 0x1234), (0x500c, 1), (0x5000, 9)]
+    {
+        fake.put(offset, value);
+    }
+    genet_over(&fake);
+    for offset in [0x3008, 0x300c, 0x3000, 0x302c, 0x5008, 0x500c, 0x5000, 0x502c] {
+        assert_eq!(fake.get(offset), 0, "{offset:#x}");
+    }
+}
+
+#[test]
 fn an_index_that_stays_is_adopted_with_its_pointer() {
     let fake = Fake::new();
     fake.put(0x3008, 0xcdcd);

@@ -70,12 +70,11 @@ impl Fake {
     /// Values written to `offset`, in order.
     pub fn written(&self, offset: u32) -> Vec<u32> {
         let log = self.log.borrow();
-        log.iter().filter_map(|e| matches!(e, Event::Write(o, _) if *o == offset).then(|| value(e))).collect()
-    }
-
-    /// Place of the first event in the log.
-    pub fn position(&self, event: Event) -> usize {
-        self.log.borrow().iter().position(|e| *e == event).unwrap_or_else(|| panic!("{event:x?} did not happen"))
+        let values = log.iter().filter_map(|event| match *event {
+            Event::Write(at, value) if at == offset => Some(value),
+            _ => None,
+        });
+        values.collect()
     }
 
     fn note(&self, event: Event) {
@@ -102,13 +101,6 @@ impl Fake {
         let prod = self.get(0x3008);
         let discards = (prod >> 16) as u16;
         self.put(0x3008, prod & 0xffff | u32::from(discards.wrapping_add(count)) << 16);
-    }
-}
-
-fn value(event: &Event) -> u32 {
-    match event {
-        Event::Write(_, value) => *value,
-        _ => 0,
     }
 }
 

@@ -1,6 +1,7 @@
 //! Unit tests of single steps over fake registers. Whole behaviour is tested over the board model in `tests/`.
 
 mod bring_up;
+mod counters;
 mod fake;
 mod interrupt;
 mod receive;

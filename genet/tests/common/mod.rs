@@ -331,6 +331,7 @@ impl Bench {
     /// Main loop of an interrupt-driven receiver until `until`, without a look for overdue frames.
     pub fn receive_until(&mut self, until: u64) -> Vec<Batch> {
         let mut batches = Vec::new();
+        let mut idle = 0;
         loop {
             self.driver.end_batch();
             if self.driver.rearm() {
@@ -340,7 +341,10 @@ impl Bench {
             let Some(irq_ns) = self.next_irq(until) else { return batches };
             if self.driver.poll_receive(irq_ns) > 0 {
                 batches.push(self.batch());
+                idle = 0;
             }
+            idle += 1;
+            assert!(idle < 1_000, "interrupts without frames do not end");
         }
     }
 
