@@ -39,7 +39,8 @@ impl<R: Registers, D: DmaMemory, C: Clock> Genet<R, D, C> {
         }
         self.mode = want.mode;
         self.announce_waiting();
-        if want.mode == RxMode::Interrupt {
+        self.armed = want.mode == RxMode::Interrupt;
+        if self.armed {
             interrupt::unmask_rx(&self.regs);
         }
         let got = self.read_back();

@@ -40,6 +40,8 @@ pub struct Genet<R, D, C> {
     pub(crate) threshold: u16,
     pub(crate) timeout_ticks: u16,
     pub(crate) totals: Counters,
+    /// Nobody has looked for frames since the interrupt was let through.
+    pub(crate) armed: bool,
     refresh_due_ns: u64,
 }
 
@@ -70,6 +72,7 @@ impl<R: Registers, D: DmaMemory, C: Clock> Genet<R, D, C> {
             threshold: 0,
             timeout_ticks: 0,
             totals,
+            armed: false,
             refresh_due_ns: clock.now_ns() + REFRESH_NS,
             regs,
             clock,
@@ -114,6 +117,7 @@ impl<R: Registers, D: DmaMemory, C: Clock> Genet<R, D, C> {
     #[inline]
     pub fn poll_receive(&mut self, irq_ns: u64) -> usize {
         let count = self.look();
+        self.armed = false;
         if count > 0 {
             self.rx.open_batch(count, irq_ns);
             if irq_ns >= self.refresh_due_ns {
@@ -141,9 +145,12 @@ impl<R: Registers, D: DmaMemory, C: Clock> Genet<R, D, C> {
         if self.mode == RxMode::Poll {
             return false;
         }
-        if self.threshold == 1 && self.rescue_unannounced() {
+        // Without a look since the last time, an interrupt may have been taken that the caller has not served yet: its
+        // frames are announced.
+        if self.threshold == 1 && !self.armed && self.rescue_unannounced() {
             return true;
         }
+        self.armed = true;
         interrupt::unmask_rx(&self.regs);
         false
     }

@@ -181,6 +181,7 @@ fn an_impossible_index_restarts_the_ring() {
 fn a_frame_without_event_is_rescued_at_threshold_1() {
     let (fake, mut genet) = genet();
     interrupt(&fake, &mut genet, 1);
+    genet.poll_receive(0);
     fake.deliver(2, 100);
     fake.put(0x200, 0);
     fake.now_ns.set(123);
@@ -193,11 +194,25 @@ fn a_frame_without_event_is_rescued_at_threshold_1() {
 #[test]
 fn a_frame_with_its_event_pending_is_left_to_its_interrupt() {
     let (fake, mut genet) = genet();
+    interrupt(&fake, &mut genet, 1);
+    genet.poll_receive(0);
     fake.deliver(2, 100);
     assert!(!genet.rearm());
     assert_eq!(fake.get(0x20c) & 1 << 13, 0, "unmasked");
     assert_eq!(drain(&mut genet).len(), 0, "no batch is open");
     assert_eq!(genet.counters().rescues, 0);
+}
+
+#[test]
+fn an_interrupt_that_was_taken_but_not_served_yet_is_no_rescue() {
+    let (fake, mut genet) = genet();
+    interrupt(&fake, &mut genet, 1);
+    fake.deliver(2, 100);
+    assert!(acknowledge(&fake).rx); // the handler ran; the main loop was woken by something else and goes to sleep
+    assert!(!genet.rearm());
+    assert_eq!(genet.poll_receive(77), 2);
+    assert_eq!(drain(&mut genet).len(), 2);
+    assert_eq!((genet.last_stamp().irq_ns, genet.counters().rescues), (77, 0));
 }
 
 #[test]
