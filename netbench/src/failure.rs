@@ -1,0 +1,159 @@
+//! Why a point or a whole plan failed: one word for programs, one sentence for people.
+//!
+//! Owns the words that `rc` may be. The sentence says what to do next, not only what happened.
+
+use crate::http::{HeadError, UrlError};
+use core::fmt;
+use genet::ApplyError;
+
+/// What went wrong.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Failure {
+    /// No link for this long.
+    LinkDown {
+        /// Time waited, ms.
+        waited_ms: u64,
+    },
+    /// No DHCP server answered.
+    DhcpTimeout {
+        /// Time waited, ms.
+        waited_ms: u64,
+    },
+    /// The DHCP server named no name server, and the URL needs one.
+    DnsNoServer,
+    /// The name server says that there is no such name.
+    DnsNotFound,
+    /// The name server does not answer.
+    DnsTimeout {
+        /// Time waited, ms.
+        waited_ms: u64,
+    },
+    /// The peer answers, and nobody listens on that port.
+    TcpRefused,
+    /// The peer does not answer any more.
+    TcpTimeout {
+        /// What was waited for.
+        during: &'static str,
+        /// Time waited, ms.
+        waited_ms: u64,
+    },
+    /// The peer broke the connection off.
+    TcpReset,
+    /// The server answers with something other than the file.
+    HttpStatus {
+        /// Its status code.
+        code: u16,
+    },
+    /// The server's answer is no HTTP that we read.
+    HttpHead(HeadError),
+    /// The server ended the connection early.
+    HttpShort {
+        /// Bytes of the body that came.
+        got: u64,
+        /// Bytes that its head promised.
+        promised: u64,
+    },
+    /// The URL in the plan cannot be fetched.
+    Url(UrlError),
+    /// The hardware read back something else than was asked. The point was measured nevertheless.
+    SettingIgnored {
+        /// Name of the setting, as in records.
+        key: &'static str,
+    },
+    /// The driver could not apply the settings.
+    SettingFailed(ApplyError),
+}
+
+impl Failure {
+    /// The `rc` word of records.
+    pub fn rc(&self) -> &'static str {
+        match self {
+            Failure::LinkDown { .. } => "link.down",
+            Failure::DhcpTimeout { .. } => "dhcp.timeout",
+            Failure::DnsNoServer => "dns.no.server",
+            Failure::DnsNotFound => "dns.not.found",
+            Failure::DnsTimeout { .. } => "dns.timeout",
+            Failure::TcpRefused => "tcp.refused",
+            Failure::TcpTimeout { .. } => "tcp.timeout",
+            Failure::TcpReset => "tcp.reset",
+            Failure::HttpStatus { .. } => "http.status",
+            Failure::HttpHead(_) => "http.head",
+            Failure::HttpShort { .. } => "http.short",
+            Failure::Url(_) => "url.bad",
+            Failure::SettingIgnored { .. } => "setting.ignored",
+            Failure::SettingFailed(_) => "setting.failed",
+        }
+    }
+
+    /// The HTTP status, for its own record field.
+    pub fn http_status(&self) -> Option<u16> {
+        match self {
+            Failure::HttpStatus { code } => Some(*code),
+            _ => None,
+        }
+    }
+}
+
+impl fmt::Display for Failure {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Failure::LinkDown { waited_ms } => write!(
+                f,
+                "no link after {}.{} s: check the cable, and that the other end is switched on",
+                waited_ms / 1000,
+                waited_ms % 1000 / 100
+            ),
+            Failure::DhcpTimeout { waited_ms } => write!(
+                f,
+                "no DHCP server answered within {} s: is there one on this network, and does this port reach it?",
+                waited_ms / 1000
+            ),
+            Failure::DnsNoServer => {
+                write!(f, "the DHCP server named no name server: put a numeric address into gb.url")
+            }
+            Failure::DnsNotFound => {
+                write!(f, "the name server knows no such host: check gb.url, or use a numeric address")
+            }
+            Failure::DnsTimeout { waited_ms } => write!(
+                f,
+                "the name server did not answer within {} s: check it, or put a numeric address into gb.url",
+                waited_ms / 1000
+            ),
+            Failure::TcpRefused => {
+                write!(f, "connection refused: nothing listens there. Is the server running, and the port in gb.url right?")
+            }
+            Failure::TcpTimeout { during, waited_ms } => write!(
+                f,
+                "no {during} within {} ms: is the peer up, and does a firewall drop packets on the way?",
+                waited_ms
+            ),
+            Failure::TcpReset => {
+                write!(f, "the peer reset the connection: look at the server's log, or try another server")
+            }
+            Failure::HttpStatus { code } => write!(f, "the server answered {code}: {}", status_advice(*code)),
+            Failure::HttpHead(error) => write!(f, "{error}"),
+            Failure::HttpShort { got, promised } => write!(
+                f,
+                "the body ended after {got} of {promised} promised bytes: the server or something on the way cut it off"
+            ),
+            Failure::Url(error) => write!(f, "{error}"),
+            Failure::SettingIgnored { key } => {
+                write!(f, "the hardware did not take `{key}`: the figures hold for the values read back")
+            }
+            Failure::SettingFailed(error) => write!(f, "the settings could not be applied: {error}"),
+        }
+    }
+}
+
+impl core::error::Error for Failure {}
+
+fn status_advice(code: u16) -> &'static str {
+    match code {
+        300..400 => "it has moved; put the new http address into gb.url",
+        404 | 410 => "no such file; check the path in gb.url",
+        416 => "the file is shorter than the range asked for; make gb.range_b smaller",
+        401 | 403 => "it wants a password or forbids access; use another file",
+        500.. => "the server has a fault; try later, or another server",
+        _ => "expected 200 or 206",
+    }
+}

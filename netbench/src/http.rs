@@ -1,0 +1,265 @@
+//! The client half of HTTP/1.1 that a download needs.
+//!
+//! Owns URLs, the request's bytes and the response's head (read by `httparse`). It never touches
+//! a socket: bytes in, bytes out. Chunked bodies, redirects and https are recognised and refused
+//! with words, not followed.
+
+use alloc::string::String;
+use alloc::vec::Vec;
+use core::fmt::{self, Write};
+
+/// Longest response head that is read, bytes.
+pub const MAX_HEAD_BYTES: usize = 8 << 10;
+/// Longest URL that is taken, bytes.
+pub const MAX_URL_BYTES: usize = 400;
+const MAX_HEADERS: usize = 64;
+
+/// Where to fetch from.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Url {
+    /// Host name or IPv4 address.
+    pub host: String,
+    /// TCP port, 80 if the URL names none.
+    pub port: u16,
+    /// Path and query, beginning with `/`.
+    pub path: String,
+}
+
+/// What is wrong with a URL.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum UrlError {
+    /// It asks for https.
+    Https,
+    /// It does not begin with `http://`.
+    NotHttp,
+    /// There is no host in it.
+    NoHost,
+    /// The port is no number from 1 to 65535.
+    BadPort,
+    /// It holds an IPv6 address, or a user name.
+    UnsupportedHost,
+    /// It holds a byte that no URL may hold unescaped.
+    BadByte(u8),
+    /// It is too long.
+    TooLong,
+}
+
+impl fmt::Display for UrlError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            UrlError::Https => write!(f, "https is not spoken here: gb.url must begin with http://"),
+            UrlError::NotHttp => write!(f, "gb.url must begin with http://"),
+            UrlError::NoHost => write!(f, "gb.url names no host: http://HOST[:PORT]/PATH"),
+            UrlError::BadPort => write!(f, "the port in gb.url must be 1..65535"),
+            UrlError::UnsupportedHost => write!(f, "gb.url must name a host or an IPv4 address, without user name"),
+            UrlError::BadByte(byte) => write!(f, "gb.url holds the byte {byte:#04x}: escape it as %{byte:02x}"),
+            UrlError::TooLong => write!(f, "gb.url is longer than {MAX_URL_BYTES} bytes"),
+        }
+    }
+}
+
+impl core::error::Error for UrlError {}
+
+impl Url {
+    /// Reads `http://host[:port][/path][?query]`. A fragment is dropped.
+    pub fn parse(text: &str) -> Result<Url, UrlError> {
+        if text.len() > MAX_URL_BYTES {
+            return Err(UrlError::TooLong);
+        }
+        if let Some(byte) = text.bytes().find(|b| !b.is_ascii_graphic()) {
+            return Err(UrlError::BadByte(byte));
+        }
+        let starts = |scheme: &str| text.get(..scheme.len()).is_some_and(|t| t.eq_ignore_ascii_case(scheme));
+        if starts("https://") {
+            return Err(UrlError::Https);
+        }
+        if !starts("http://") {
+            return Err(UrlError::NotHttp);
+        }
+        let rest = text["http://".len()..].split('#').next().unwrap_or("");
+        let (authority, path) = rest.split_at(rest.find(['/', '?']).unwrap_or(rest.len()));
+        if authority.contains(['@', '[', ']']) {
+            return Err(UrlError::UnsupportedHost);
+        }
+        let (host, port) = match authority.split_once(':') {
+            Some((host, port)) => (host, port.parse().ok().filter(|p| *p > 0).ok_or(UrlError::BadPort)?),
+            None => (authority, 80),
+        };
+        if host.is_empty() {
+            return Err(UrlError::NoHost);
+        }
+        let path = if path.starts_with('/') { String::from(path) } else { alloc::format!("/{path}") };
+        Ok(Url { host: host.into(), port, path })
+    }
+}
+
+impl fmt::Display for Url {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "http://{}", self.host)?;
+        if self.port != 80 {
+            write!(f, ":{}", self.port)?;
+        }
+        write!(f, "{}", self.path)
+    }
+}
+
+/// The bytes of a GET request, for the first `range_b` bytes or for all of the file.
+pub fn request(url: &Url, range_b: Option<u64>) -> Vec<u8> {
+    let mut text = String::with_capacity(256 + url.path.len());
+    // Writing to a String does not fail.
+    let _ = write!(text, "GET {} HTTP/1.1\r\nHost: {}", url.path, url.host);
+    if url.port != 80 {
+        let _ = write!(text, ":{}", url.port);
+    }
+    text.push_str("\r\nUser-Agent: genetbench\r\nAccept: */*\r\nConnection: keep-alive\r\n");
+    if let Some(bytes) = range_b {
+        let _ = write!(text, "Range: bytes=0-{}\r\n", bytes.max(1) - 1);
+    }
+    text.push_str("\r\n");
+    text.into_bytes()
+}
+
+/// What the head of a response says.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Head {
+    /// 200, 206, 404, ...
+    pub status: u16,
+    /// Promised length of the body, bytes. Without one it lasts to the end of the connection.
+    pub content_length: Option<u64>,
+    /// The connection may be used again.
+    pub keep_alive: bool,
+}
+
+/// A head that cannot be used.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum HeadError {
+    /// It is not HTTP.
+    NotHttp,
+    /// It does not end within the memory that is there.
+    TooLong,
+    /// `Content-Length` is no number.
+    BadLength,
+    /// The body comes in chunks.
+    Chunked,
+}
+
+impl fmt::Display for HeadError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            HeadError::NotHttp => write!(f, "the answer is not HTTP/1.x: is the port in gb.url a web server's?"),
+            HeadError::TooLong => {
+                write!(f, "the head of the answer exceeds {MAX_HEAD_BYTES} bytes or {MAX_HEADERS} fields: use another server")
+            }
+            HeadError::BadLength => write!(f, "the answer's Content-Length is no number: use another server"),
+            HeadError::Chunked => write!(f, "the server sends chunks without a length: name a plain file in gb.url"),
+        }
+    }
+}
+
+impl core::error::Error for HeadError {}
+
+/// Reads a head from the first bytes of a response. `None` if there is more to come, else the
+/// head and its length in bytes.
+pub fn parse_head(bytes: &[u8]) -> Result<Option<(Head, usize)>, HeadError> {
+    let mut headers = [httparse::EMPTY_HEADER; MAX_HEADERS];
+    let mut response = httparse::Response::new(&mut headers);
+    let length = match response.parse(bytes) {
+        Ok(httparse::Status::Complete(length)) => length,
+        Ok(httparse::Status::Partial) if bytes.len() >= MAX_HEAD_BYTES => return Err(HeadError::TooLong),
+        Ok(httparse::Status::Partial) => return Ok(None),
+        Err(httparse::Error::TooManyHeaders) => return Err(HeadError::TooLong),
+        Err(_) => return Err(HeadError::NotHttp),
+    };
+    let field = |name: &str| response.headers.iter().find(|h| h.name.eq_ignore_ascii_case(name)).map(|h| h.value);
+    let has_token = |name: &str, token: &str| {
+        let value = field(name).and_then(|v| core::str::from_utf8(v).ok()).unwrap_or("");
+        value.split(',').any(|t| t.trim().eq_ignore_ascii_case(token))
+    };
+    if has_token("Transfer-Encoding", "chunked") {
+        return Err(HeadError::Chunked);
+    }
+    let digits = |value: &[u8]| core::str::from_utf8(value).ok().and_then(|v| v.trim().parse().ok());
+    let content_length = field("Content-Length").map(|v| digits(v).ok_or(HeadError::BadLength)).transpose()?;
+    let keep_alive = match response.version {
+        Some(0) => has_token("Connection", "keep-alive"),
+        _ => !has_token("Connection", "close"),
+    };
+    let status = response.code.ok_or(HeadError::NotHttp)?;
+    Ok(Some((Head { status, content_length, keep_alive }, length)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::string::ToString;
+
+    #[test]
+    fn reads_urls() {
+        let url = Url::parse("HTTP://mirror.example:8080/a/b?c=%20#frag").unwrap();
+        assert_eq!((url.host.as_str(), url.port, url.path.as_str()), ("mirror.example", 8080, "/a/b?c=%20"));
+        assert_eq!(url.to_string(), "http://mirror.example:8080/a/b?c=%20");
+        assert_eq!(Url::parse("http://10.0.0.1").unwrap().to_string(), "http://10.0.0.1/");
+        assert_eq!(Url::parse("http://h?q").unwrap().path, "/?q");
+    }
+
+    #[test]
+    fn says_what_is_wrong_with_a_url() {
+        let long = "http://h/".to_string() + &"x".repeat(MAX_URL_BYTES);
+        for (text, error) in [
+            ("https://h/", UrlError::Https),
+            ("ftp://h/", UrlError::NotHttp),
+            ("", UrlError::NotHttp),
+            ("http://", UrlError::NoHost),
+            ("http://:80/", UrlError::NoHost),
+            ("http://h:0/", UrlError::BadPort),
+            ("http://h:65536/", UrlError::BadPort),
+            ("http://h:/", UrlError::BadPort),
+            ("http://me@h/", UrlError::UnsupportedHost),
+            ("http://[::1]/", UrlError::UnsupportedHost),
+            ("http://h/a b", UrlError::BadByte(b' ')),
+            ("http://h/\u{e4}", UrlError::BadByte(0xc3)),
+            (&long, UrlError::TooLong),
+        ] {
+            assert_eq!(Url::parse(text), Err(error), "{text}");
+        }
+        assert!(UrlError::Https.to_string().contains("http://"));
+    }
+
+    #[test]
+    fn writes_requests() {
+        let url = Url::parse("http://h:8/p").unwrap();
+        let text = String::from_utf8(request(&url, Some(1))).unwrap();
+        assert!(text.starts_with("GET /p HTTP/1.1\r\nHost: h:8\r\n"), "{text}");
+        assert!(text.contains("\r\nRange: bytes=0-0\r\n") && text.ends_with("\r\n\r\n"), "{text}");
+        assert!(!String::from_utf8(request(&url, None)).unwrap().contains("Range"));
+    }
+
+    #[test]
+    fn reads_heads() {
+        let text = b"HTTP/1.1 206 Partial Content\r\ncontent-length: 12\r\nX: y\r\n\r\nbody";
+        for end in 0..text.len() - 4 {
+            assert_eq!(parse_head(&text[..end]), Ok(None), "{end}");
+        }
+        let head = Head { status: 206, content_length: Some(12), keep_alive: true };
+        assert_eq!(parse_head(text), Ok(Some((head, text.len() - 4))));
+        let close = parse_head(b"HTTP/1.1 200 OK\r\nConnection: foo, Close\r\n\r\n").unwrap().unwrap().0;
+        assert_eq!(close, Head { status: 200, content_length: None, keep_alive: false });
+        assert!(!parse_head(b"HTTP/1.0 200 OK\r\n\r\n").unwrap().unwrap().0.keep_alive);
+    }
+
+    #[test]
+    fn says_what_is_wrong_with_a_head() {
+        let endless = [b"HTTP/1.1 200 OK\r\nA: ".as_slice(), &[b'x'; MAX_HEAD_BYTES]].concat();
+        let many = [b"HTTP/1.1 200 OK\r\n".as_slice(), &b"A: b\r\n".repeat(MAX_HEADERS + 1), b"\r\n"].concat();
+        for (bytes, error) in [
+            (b"SSH-2.0-OpenSSH\r\n".as_slice(), HeadError::NotHttp),
+            (b"HTTP/1.1 200 OK\r\nContent-Length: -1\r\n\r\n", HeadError::BadLength),
+            (b"HTTP/1.1 200 OK\r\nContent-Length: 99999999999999999999\r\n\r\n", HeadError::BadLength),
+            (b"HTTP/1.1 200 OK\r\nTransfer-Encoding: gzip, chunked\r\n\r\n", HeadError::Chunked),
+            (&endless, HeadError::TooLong),
+            (&many, HeadError::TooLong),
+        ] {
+            assert_eq!(parse_head(bytes), Err(error), "{:?}", error.to_string());
+        }
+    }
+}

@@ -1,0 +1,134 @@
+//! Receive settings of known drivers, by name.
+//!
+//! Owns the table of presets. Values were read in the drivers' sources (Linux bcmgenet 2018 to
+//! 2024 on ring 16, NetBSD bcmgenet 1.20, FreeBSD if_genet, OpenBSD bcmgenet 1.3 to 1.8, U-Boot
+//! bcmgenet, 9front ethergenet, AmiNetXDuo genet). `None` for a register that the driver never
+//! writes: the value found at boot stays. A preset reproduces the receive settings and nothing
+//! else of a driver; what is known to be missing is said in each.
+
+use genet::{Pause, Posted, RxMode, RxSettings};
+
+/// One driver's receive settings.
+#[derive(Debug)]
+pub struct Preset {
+    /// As in the plan and in the table.
+    pub name: &'static str,
+    /// What it stands for.
+    pub about: &'static str,
+    /// What of that driver it does not reproduce.
+    pub missing: &'static str,
+    /// What is asked of the hardware.
+    pub settings: RxSettings,
+}
+
+/// Descriptors of the receive ring.
+const RING: u16 = 256;
+/// PAUSE is generated and obeyed without having been negotiated: both ignore bits stay 0.
+const PAUSE_ALWAYS: Pause = Pause::Forced { send: true, obey: true };
+
+/// What most presets share: ring 16, 256 buffers, XOFF below 5, XON above 16.
+const USUAL: RxSettings = RxSettings {
+    threshold: Some(1),
+    timeout_ticks: Some(0),
+    posted: Posted::Fixed(RING),
+    xoff: 5,
+    xon: 16,
+    pause: Pause::Negotiated,
+    mode: RxMode::Interrupt,
+};
+
+/// All presets, in the order of the table.
+pub static PRESETS: [Preset; 9] = [
+    Preset {
+        name: "linux",
+        about: "Linux bcmgenet: an interrupt per frame, 256 buffers",
+        missing: "ring 0 of newer versions, adaptive moderation (off by default), NAPI's polling under load",
+        settings: USUAL,
+    },
+    Preset {
+        name: "netbsd",
+        about: "NetBSD bcmgenet: 10 frames or 57 us, PAUSE whether negotiated or not",
+        missing: "softint scheduling",
+        settings: RxSettings { threshold: Some(10), timeout_ticks: Some(7), pause: PAUSE_ALWAYS, ..USUAL },
+    },
+    Preset {
+        name: "freebsd",
+        about: "FreeBSD if_genet: coalescing registers as found, 256 buffers",
+        missing: "64-byte status blocks and hardware check sums",
+        settings: RxSettings { threshold: None, timeout_ticks: None, pause: PAUSE_ALWAYS, ..USUAL },
+    },
+    Preset {
+        name: "openbsd",
+        about: "OpenBSD bse: coalescing registers as found, 2 buffers posted, growing by need",
+        missing: "its link advertisement without PAUSE; read up to revision 1.8 only",
+        settings: RxSettings {
+            threshold: None,
+            timeout_ticks: None,
+            posted: Posted::Growing { start: 2 },
+            pause: PAUSE_ALWAYS,
+            ..USUAL
+        },
+    },
+    Preset {
+        name: "uboot",
+        about: "U-Boot bcmgenet: polled, coalescing registers as found",
+        missing: "its one frame a poll",
+        settings: RxSettings {
+            threshold: None,
+            timeout_ticks: None,
+            pause: PAUSE_ALWAYS,
+            mode: RxMode::Poll,
+            ..USUAL
+        },
+    },
+    Preset {
+        name: "9front",
+        about: "9front ethergenet: 1 frame or 57 us, 256 buffers",
+        missing: "its PAUSE policy was not read: as negotiated here",
+        settings: RxSettings { threshold: Some(1), timeout_ticks: Some(7), ..USUAL },
+    },
+    Preset {
+        name: "amiga",
+        about: "AmiNetXDuo: 32 frames or 500 us, 128 buffers",
+        missing: "its look at the ring between interrupts; its ring has 128 entries, ours posts 128 of 256",
+        settings: RxSettings {
+            threshold: Some(32),
+            timeout_ticks: Some(61),
+            posted: Posted::Fixed(128),
+            xon: 8,
+            ..USUAL
+        },
+    },
+    Preset {
+        name: "ticks4096",
+        about: "suspect: 33.554 ms of timeout and a threshold that is never reached",
+        missing: "no driver asks for this; a register left alone might",
+        settings: RxSettings { threshold: Some(511), timeout_ticks: Some(4096), ..USUAL },
+    },
+    Preset {
+        name: "poll",
+        about: "control: no interrupts, the ring is read all the time",
+        missing: "nothing",
+        settings: RxSettings { mode: RxMode::Poll, ..USUAL },
+    },
+];
+
+/// The preset of that name.
+pub fn find(name: &str) -> Option<&'static Preset> {
+    PRESETS.iter().find(|preset| preset.name == name)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_are_unique_words_of_a_record() {
+        for (i, preset) in PRESETS.iter().enumerate() {
+            assert!(preset.name.bytes().all(|b| b.is_ascii_lowercase() || b.is_ascii_digit()));
+            assert!(preset.name.len() <= 9, "the table's first column");
+            assert!(core::ptr::eq(find(preset.name).unwrap(), &PRESETS[i]));
+        }
+        assert!(find("windows").is_none());
+    }
+}

@@ -1,0 +1,22 @@
+//! The virtual Pi 4: the processor around `tools/board`'s models, in deterministic virtual time.
+//!
+//! Runs the very kernel8.img that goes on a card. The core is the Unicorn engine's Cortex-A72; everything that
+//! engine would answer from the host's clock (counters, timers) or forgive (stale cache lines) is answered or checked
+//! here instead. One instruction a cycle is a fiction, and device accesses are charged a flat cost: ratios are
+//! plausible, no figure is a Pi 4's, and every one is labelled `virtual`.
+//!
+//! What it cannot see: alignment faults on device memory, missing barriers, speculation.
+
+pub mod cost;
+pub mod cpu;
+pub mod image;
+pub mod machine;
+pub mod memory;
+pub mod profile;
+mod state;
+mod sysreg;
+pub mod timer;
+
+pub use cost::Cost;
+pub use machine::{Machine, MachineConfig, Stop};
+pub use state::Stats;

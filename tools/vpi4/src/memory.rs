@@ -1,0 +1,284 @@
+//! RAM, and the caches that the engine does not have.
+//!
+//! The engine's memory is what the core sees. Devices write to a shadow of it; a line of the shadow reaches the core's
+//! memory only when the guest invalidates that line, as on silicon where a cached line hides what DMA wrote. In the
+//! other direction a line that a device reads must have been cleaned since the device read it last. That is stricter
+//! than silicon (which forgives by eviction) and blind to a store after the clean.
+//! Checks begin when the guest turns its data cache on; before that, memory is one.
+
+use board::env::GuestMemory;
+use std::alloc::{Layout, alloc_zeroed, dealloc};
+use std::collections::BTreeSet;
+use std::ptr::NonNull;
+
+/// Cache line of a Cortex-A72, bytes.
+pub const LINE: u64 = 64;
+/// Bytes of the first bank of every Pi 4 with the default `gpu_mem`.
+pub const FIRST_BANK_BYTES: u64 = 0x3b40_0000;
+
+/// A page-aligned block of zeroed memory at a fixed address, for the engine to map.
+struct Block {
+    start: NonNull<u8>,
+    layout: Layout,
+}
+
+impl Block {
+    fn new(bytes: u64) -> Self {
+        let layout = Layout::from_size_align(bytes as usize, 4096).expect("a size that fits an address space");
+        // SAFETY: the layout has a size greater than zero.
+        let start = NonNull::new(unsafe { alloc_zeroed(layout) }).expect("address space for guest RAM");
+        Block { start, layout }
+    }
+
+    fn copy_out(&self, at: u64, out: &mut [u8]) {
+        assert!(at as usize + out.len() <= self.layout.size());
+        // SAFETY: in bounds (checked); single-threaded, and the engine does not run while the host copies.
+        unsafe { self.start.as_ptr().add(at as usize).copy_to_nonoverlapping(out.as_mut_ptr(), out.len()) };
+    }
+
+    fn copy_in(&self, at: u64, data: &[u8]) {
+        assert!(at as usize + data.len() <= self.layout.size());
+        // SAFETY: as in `copy_out`.
+        unsafe { self.start.as_ptr().add(at as usize).copy_from_nonoverlapping(data.as_ptr(), data.len()) };
+    }
+}
+
+impl Drop for Block {
+    fn drop(&mut self) {
+        // SAFETY: allocated in `new` with this layout. The machine drops the engine before the memory.
+        unsafe { dealloc(self.start.as_ptr(), self.layout) };
+    }
+}
+
+/// One bit for each line.
+struct Lines(Vec<u64>);
+
+impl Lines {
+    fn new(bytes: u64) -> Self {
+        Lines(vec![0; (bytes / LINE).div_ceil(64) as usize])
+    }
+
+    fn get(&self, line: u64) -> bool {
+        self.0[line as usize / 64] >> (line % 64) & 1 != 0
+    }
+
+    fn set(&mut self, line: u64, on: bool) {
+        let (word, bit) = (&mut self.0[line as usize / 64], 1 << (line % 64));
+        if on {
+            *word |= bit;
+        } else {
+            *word &= !bit;
+        }
+    }
+}
+
+/// Guest RAM of one bank from address 0.
+pub struct Ram {
+    core: Block,
+    shadow: Block,
+    bytes: u64,
+    /// The shadow holds something newer than the core's memory.
+    ahead: Lines,
+    /// Cleaned since a device read it last.
+    clean: Lines,
+    checking: bool,
+    /// First lines that a device read uncleaned, for the report.
+    uncleaned: BTreeSet<u64>,
+    uncleaned_count: u64,
+    /// Lines that reached the core by invalidation.
+    pub invalidated: u64,
+}
+
+/// Uncleaned lines that are remembered by address.
+const MAX_UNCLEANED: usize = 32;
+
+impl Ram {
+    /// `bytes` of zeroed RAM from address 0.
+    pub fn new(bytes: u64) -> Self {
+        Ram {
+            core: Block::new(bytes),
+            shadow: Block::new(bytes),
+            bytes,
+            ahead: Lines::new(bytes),
+            clean: Lines::new(bytes),
+            checking: false,
+            uncleaned: BTreeSet::new(),
+            uncleaned_count: 0,
+            invalidated: 0,
+        }
+    }
+
+    /// Size in bytes.
+    pub fn bytes(&self) -> u64 {
+        self.bytes
+    }
+
+    /// The core's memory, for the engine to map. Valid as long as this `Ram`.
+    pub fn core_memory(&mut self) -> *mut u8 {
+        self.core.start.as_ptr()
+    }
+
+    /// Loads bytes before the guest runs. False: outside RAM.
+    pub fn load(&mut self, at: u64, data: &[u8]) -> bool {
+        let fits = at.checked_add(data.len() as u64).is_some_and(|end| end <= self.bytes);
+        if fits {
+            self.core.copy_in(at, data);
+        }
+        fits
+    }
+
+    /// Reads what the core sees.
+    pub fn core_read(&self, at: u64, out: &mut [u8]) -> bool {
+        let fits = at.checked_add(out.len() as u64).is_some_and(|end| end <= self.bytes);
+        if fits {
+            self.core.copy_out(at, out);
+        }
+        fits
+    }
+
+    /// The guest's data cache is on: from here on its maintenance counts.
+    pub fn set_checking(&mut self, on: bool) {
+        self.checking = on;
+    }
+
+    /// DC CVAC, CVAU of the line at `address`.
+    pub fn clean_line(&mut self, address: u64) {
+        if address < self.bytes {
+            self.clean.set(address / LINE, true);
+        }
+    }
+
+    /// DC IVAC of the line at `address`.
+    pub fn invalidate_line(&mut self, address: u64) {
+        if address >= self.bytes {
+            return;
+        }
+        let line = address / LINE;
+        self.invalidated += 1;
+        if self.ahead.get(line) {
+            self.ahead.set(line, false);
+            let mut bytes = [0; LINE as usize];
+            self.shadow.copy_out(line * LINE, &mut bytes);
+            self.core.copy_in(line * LINE, &bytes);
+        }
+    }
+
+    /// DC by set and way of a whole cache: every line, as far as DMA has touched any.
+    pub fn clean_and_invalidate_all(&mut self) {
+        for line in 0..self.bytes / LINE {
+            if self.ahead.get(line) {
+                self.invalidate_line(line * LINE);
+            }
+        }
+        self.clean.0.fill(!0);
+    }
+
+    /// Lines that a device read though they were not cleaned: how many, and the first addresses.
+    pub fn uncleaned(&self) -> (u64, Vec<u64>) {
+        (self.uncleaned_count, self.uncleaned.iter().map(|line| line * LINE).collect())
+    }
+
+    fn range(&self, pa: u64, len: usize) -> Option<std::ops::RangeInclusive<u64>> {
+        let end = pa.checked_add(len as u64)?;
+        if len == 0 || end > self.bytes || pa < 0x1000 {
+            return None;
+        }
+        Some(pa / LINE..=(end - 1) / LINE)
+    }
+}
+
+impl GuestMemory for Ram {
+    fn read(&mut self, pa: u64, out: &mut [u8]) -> bool {
+        let Some(lines) = self.range(pa, out.len()) else { return false };
+        // The device sees memory: the core's where it was written back (or never differs), the shadow where DMA
+        // wrote last.
+        self.core.copy_out(pa, out);
+        if self.checking {
+            for line in lines {
+                if self.ahead.get(line) {
+                    let from = pa.max(line * LINE);
+                    let to = (pa + out.len() as u64).min((line + 1) * LINE);
+                    self.shadow.copy_out(from, &mut out[(from - pa) as usize..(to - pa) as usize]);
+                } else if self.clean.get(line) {
+                    self.clean.set(line, false);
+                } else {
+                    self.uncleaned_count += 1;
+                    if self.uncleaned.len() < MAX_UNCLEANED {
+                        self.uncleaned.insert(line);
+                    }
+                }
+            }
+        }
+        true
+    }
+
+    fn write(&mut self, pa: u64, data: &[u8]) -> bool {
+        let Some(lines) = self.range(pa, data.len()) else { return false };
+        if !self.checking {
+            self.core.copy_in(pa, data);
+            return true;
+        }
+        for line in lines {
+            if !self.ahead.get(line) {
+                // A partly written line keeps the rest of what memory holds.
+                let mut bytes = [0; LINE as usize];
+                self.core.copy_out(line * LINE, &mut bytes);
+                self.shadow.copy_in(line * LINE, &bytes);
+                self.ahead.set(line, true);
+            }
+        }
+        self.shadow.copy_in(pa, data);
+        true
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn core(ram: &Ram, at: u64) -> u8 {
+        let mut byte = [0];
+        assert!(ram.core_read(at, &mut byte));
+        byte[0]
+    }
+
+    #[test]
+    fn dma_is_hidden_until_the_line_is_invalidated() {
+        let mut ram = Ram::new(0x10000);
+        ram.set_checking(true);
+        assert!(ram.write(0x2000, &[7; 100]));
+        assert_eq!((core(&ram, 0x2000), core(&ram, 0x2040)), (0, 0));
+        ram.invalidate_line(0x2010);
+        assert_eq!((core(&ram, 0x2000), core(&ram, 0x2040)), (7, 0), "one line only");
+        ram.clean_and_invalidate_all();
+        assert_eq!(core(&ram, 0x2063), 7);
+        assert_eq!(core(&ram, 0x2064), 0, "the rest of the line is what memory held");
+    }
+
+    #[test]
+    fn without_caches_memory_is_one() {
+        let mut ram = Ram::new(0x10000);
+        assert!(ram.write(0x2000, &[7]));
+        assert_eq!(core(&ram, 0x2000), 7);
+        assert_eq!(ram.uncleaned().0, 0);
+    }
+
+    #[test]
+    fn a_device_read_wants_a_clean_since_the_last_one() {
+        let mut ram = Ram::new(0x10000);
+        ram.set_checking(true);
+        let mut out = [0; 65];
+        ram.clean_line(0x3000);
+        assert!(ram.read(0x3000, &mut out[..64]));
+        assert_eq!(ram.uncleaned().0, 0);
+        assert!(ram.read(0x3000, &mut out));
+        assert_eq!(ram.uncleaned(), (2, vec![0x3000, 0x3040]), "both lines, one cleaned too long ago");
+    }
+
+    #[test]
+    fn not_everything_is_ram() {
+        let mut ram = Ram::new(0x10000);
+        assert!(!ram.write(0xfff0, &[0; 17]) && !ram.write(u64::MAX, &[0; 2]));
+        assert!(!ram.write(0xd8, &[0; 8]), "the firmware's page with the spin table");
+    }
+}
