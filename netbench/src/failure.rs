@@ -70,8 +70,8 @@ impl Failure {
         match self {
             Failure::LinkDown { .. } => "link.down",
             Failure::DhcpTimeout { .. } => "dhcp.timeout",
-            Failure::DnsNoServer => "dns.no.server",
-            Failure::DnsNotFound => "dns.not.found",
+            Failure::DnsNoServer => "dns.no_server",
+            Failure::DnsNotFound => "dns.not_found",
             Failure::DnsTimeout { .. } => "dns.timeout",
             Failure::TcpRefused => "tcp.refused",
             Failure::TcpTimeout { .. } => "tcp.timeout",

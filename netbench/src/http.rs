@@ -141,6 +141,10 @@ pub enum HeadError {
     BadLength,
     /// The body comes in chunks.
     Chunked,
+    /// There is no body.
+    Empty,
+    /// The connection ended before the head did.
+    Cut,
 }
 
 impl fmt::Display for HeadError {
@@ -151,6 +155,8 @@ impl fmt::Display for HeadError {
                 write!(f, "the head of the answer exceeds {MAX_HEAD_BYTES} bytes or {MAX_HEADERS} fields: use another server")
             }
             HeadError::BadLength => write!(f, "the answer's Content-Length is no number: use another server"),
+            HeadError::Empty => write!(f, "the file is empty: name a larger one in gb.url"),
+            HeadError::Cut => write!(f, "the server closed the connection without an answer: look at its log"),
             HeadError::Chunked => write!(f, "the server sends chunks without a length: name a plain file in gb.url"),
         }
     }

@@ -1,2 +1,142 @@
-//! Placeholder.
+//! genetbench's benchmark: what is measured, in which order, and what is said about it.
+//!
+//! Owns the plan, the presets, the HTTP download, the statistics, the table and the GB1 records.
+//! Knows no hardware: a [`Port`] carries frames and settings, a [`Console`] carries text. The only
+//! thing taken from the driver crate is the type of its settings.
+//!
+//! ```text
+//! bootargs -> plan -> run -> sweep -> transfer (sockets) -> meter -> result -> records, table
+//! ```
+
 #![cfg_attr(not(test), no_std)]
+#![forbid(unsafe_code)]
+
+extern crate alloc;
+
+pub mod failure;
+pub mod http;
+mod meter;
+mod net;
+pub mod plan;
+pub mod presets;
+pub mod record;
+pub mod result;
+mod rng;
+mod run;
+pub mod stats;
+mod sweep;
+mod table;
+mod transfer;
+
+pub use genet::{ApplyError, FrameStamp, LinkState, RxReadback, RxSettings};
+pub use run::{Outcome, report_problems, run};
+
+/// The network port, as the benchmark needs it. Frames go through [`smoltcp::phy::Device`].
+pub trait Port: smoltcp::phy::Device {
+    /// Time since reset, ns.
+    fn now_ns(&self) -> u64;
+
+    /// Ends the batch of frames, then sleeps until frames come, console input comes, the console
+    /// has drained, or `deadline_ns`; opens the next batch. In poll mode: looks once and returns.
+    fn wait(&mut self, deadline_ns: u64);
+
+    /// Of the frame that was handed out last.
+    fn last_stamp(&self) -> FrameStamp;
+
+    /// Writes receive settings and reads them back.
+    fn apply(&mut self, want: &RxSettings) -> Result<RxReadback, ApplyError>;
+
+    /// Counters since reset. May read many registers: not for use inside a window.
+    fn totals(&mut self) -> Totals;
+
+    /// What an interval inside a window needs to know. Must be cheap: no device reads.
+    fn load(&mut self) -> Load {
+        let totals = self.totals();
+        Load { irqs: totals.irqs, busy_ns: totals.busy_ns }
+    }
+
+    /// Every MIB counter by its name, since reset.
+    fn for_each_mib(&mut self, f: &mut dyn FnMut(&'static str, u64));
+
+    /// The link, supervised: may talk to the PHY, but not more often than every 100 ms.
+    fn link(&mut self) -> LinkState;
+
+    /// The port's address.
+    fn mac(&self) -> [u8; 6];
+}
+
+/// The console: text goes out by a queue and never blocks for long.
+pub trait Console: core::fmt::Write {
+    /// Bytes that have not left yet. Zero before a window opens.
+    fn pending(&self) -> usize;
+
+    /// Next byte that somebody typed.
+    fn read_byte(&mut self) -> Option<u8>;
+}
+
+/// Counters of the port since reset.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Totals {
+    /// Receive interrupts.
+    pub irqs: u64,
+    /// Frames received.
+    pub frames: u64,
+    /// Frames that the ring had no descriptor for.
+    pub discards: u64,
+    /// Frames that the receive FIFO had no room for.
+    pub rbuf_overflow: u64,
+    /// Frames that the receive FIFO found damaged.
+    pub rbuf_errors: u64,
+    /// Frames that were found after unmasking.
+    pub rescues: u64,
+    /// Frames with an error in their descriptor.
+    pub frame_errors: u64,
+    /// Frames sent.
+    pub tx_frames: u64,
+    /// PAUSE frames sent by the MAC.
+    pub pause_sent: u64,
+    /// PAUSE frames received.
+    pub pause_received: u64,
+    /// Core time not spent asleep, ns.
+    pub busy_ns: u64,
+}
+
+/// The part of [`Totals`] that costs nothing to read.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Load {
+    /// Receive interrupts since reset.
+    pub irqs: u64,
+    /// Core time not spent asleep, ns.
+    pub busy_ns: u64,
+}
+
+/// What the firmware knows about the board, for the `hello` record.
+#[derive(Clone, Copy, Debug)]
+pub struct Hello<'a> {
+    /// Version of the build.
+    pub version: &'a str,
+    /// Commit of the build.
+    pub commit: &'a str,
+    /// Model, from the device tree.
+    pub model: &'a str,
+    /// Revision code, from the board's firmware.
+    pub board_revision: Option<u32>,
+    /// Serial number, from the board's firmware.
+    pub serial: Option<u64>,
+    /// Boot path: `sd`, `uboot`, `net`, `virtual`.
+    pub boot: &'a str,
+    /// Exception level at entry.
+    pub entry_el: u8,
+    /// Core clock, Hz.
+    pub core_hz: u64,
+    /// Memory, MiB.
+    pub memory_mib: u32,
+    /// Temperature, thousandths of a degree.
+    pub temperature_milli_c: Option<u32>,
+    /// The board's firmware's throttling flags.
+    pub throttled: Option<u32>,
+    /// Ethernet address.
+    pub mac: [u8; 6],
+    /// This is the virtual Pi.
+    pub is_virtual: bool,
+}

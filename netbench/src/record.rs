@@ -236,14 +236,12 @@ impl Fields<'_> {
         self.show(key, format_args!("{value:#x}"));
     }
 
-    /// A name: lower case, `-` for the `_` of register names. Anything else that a word may not
-    /// hold is escaped.
+    /// A name, in lower case. What a word may not hold is escaped.
     pub fn word(&mut self, key: &str, value: &str) {
         self.key(key);
         let start = self.body.len();
         for byte in value.bytes() {
-            let byte = if byte == b'_' { b'-' } else { byte.to_ascii_lowercase() };
-            push_escaped(self.body, byte, start);
+            push_escaped(self.body, byte.to_ascii_lowercase(), start);
         }
     }
 

@@ -20,7 +20,7 @@ fn writes_the_line_of_the_contract() {
     });
     // CRC computed with zlib.crc32 of Python over the text between $ and *.
     let expected =
-        "$GB1 0 found block=umac name=hd-fc-en value=0xffffffff offset_ns=-3 url=http://%41/b%20c*68051752\r\n";
+        "$GB1 0 found block=umac name=hd_fc_en value=0xffffffff offset_ns=-3 url=http://%41/b%20c*73fbc690\r\n";
     assert_eq!(out, expected);
 }
 
