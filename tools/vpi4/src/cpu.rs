@@ -53,7 +53,7 @@ pub fn new(mut state: State, level: EntryLevel, pc: u64, dtb: u64, wfe: &[u64]) 
 
 fn add_hooks(uc: &mut Engine, wfe: &[u64]) -> Result<(), uc_error> {
     uc.add_block_hook(1, 0, on_block)?;
-    uc.add_insn_sys_hook_arm64(Arm64Insn::MRS, 1, 0, |uc, target, register| {
+    uc.add_insn_sys_hook_arm64(Arm64Insn::UC_ARM64_INS_MRS, 1, 0, |uc, target, register| {
         let now = time_in_block(uc);
         let Some(value) = sysreg::read(uc.get_data(), register, now) else { return false };
         if target != R::XZR {
@@ -61,11 +61,11 @@ fn add_hooks(uc: &mut Engine, wfe: &[u64]) -> Result<(), uc_error> {
         }
         true
     })?;
-    uc.add_insn_sys_hook_arm64(Arm64Insn::MSR, 1, 0, |uc, _, register| {
+    uc.add_insn_sys_hook_arm64(Arm64Insn::UC_ARM64_INS_MSR, 1, 0, |uc, _, register| {
         let now = time_in_block(uc);
         sysreg::write(uc.get_data_mut(), register, now)
     })?;
-    uc.add_insn_sys_hook_arm64(Arm64Insn::SYS, 1, 0, |uc, _, register| {
+    uc.add_insn_sys_hook_arm64(Arm64Insn::UC_ARM64_INS_SYS, 1, 0, |uc, _, register| {
         sysreg::cache_operation(uc.get_data_mut(), register);
         false
     })?;

@@ -1,0 +1,239 @@
+//! The machine: a board, memory and one core, run until something ends it.
+
+use crate::cost::Cost;
+use crate::cpu::{self, Engine, EntryLevel};
+use crate::image::{Image, LOAD_ADDRESS};
+use crate::memory::{FIRST_BANK_BYTES, Ram};
+use crate::profile::Profile;
+use crate::state::{Halt, State, Stats, TraceSink, UartSink};
+use anyhow::{Result, bail};
+use board::board::{Board, BoardConfig};
+use board::env::Finding;
+use unicorn_engine::RegisterARM64 as R;
+
+/// Where the device tree goes: above any image that loads low, below the VideoCore's memory.
+const TREE_ADDRESS: u64 = 0x2e00_0000;
+
+/// What a machine is made from.
+#[derive(Clone, Debug)]
+pub struct MachineConfig {
+    /// The board and the world at its network port.
+    pub board: BoardConfig,
+    /// What things cost.
+    pub cost: Cost,
+    /// Level at entry.
+    pub level: EntryLevel,
+    /// Where the image goes, a multiple of 4096.
+    pub load_address: u64,
+    /// Virtual time after which the run ends, ns.
+    pub limit_ns: u64,
+}
+
+impl Default for MachineConfig {
+    fn default() -> Self {
+        MachineConfig {
+            board: BoardConfig::default(),
+            cost: Cost::default(),
+            level: EntryLevel::El2,
+            load_address: LOAD_ADDRESS,
+            limit_ns: 600_000_000_000,
+        }
+    }
+}
+
+/// Why a run ended.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Stop {
+    /// The firmware said `bye` and fell silent. Its `rc`.
+    Bye(String),
+    /// The awaited text was printed.
+    Text,
+    /// The limit of virtual time.
+    Limit,
+    /// The watchdog reset the board.
+    Reset,
+    /// The guest cannot go on; why, with the registers and the last device accesses.
+    Dead(String),
+}
+
+/// A virtual Pi 4.
+pub struct Machine {
+    engine: Engine,
+    limit_ns: u64,
+}
+
+impl Machine {
+    /// A board that is about to enter `image` as the Pi's firmware does.
+    ///
+    /// # Errors
+    /// The image does not fit at its address, or the engine refuses.
+    pub fn new(config: MachineConfig, image: &Image) -> Result<Self> {
+        let (at, bytes) = (config.load_address, image.memory_bytes);
+        if !at.is_multiple_of(4096) || at < 0x1000 || at.checked_add(bytes).is_none_or(|end| end > TREE_ADDRESS) {
+            bail!("the image ({bytes} bytes) cannot be loaded at {at:#x}: a multiple of 4096 from 0x1000 to {:#x} can", TREE_ADDRESS - bytes);
+        }
+        let board = Board::with_default_host(config.board);
+        let mut ram = Ram::new(FIRST_BANK_BYTES);
+        let loaded = ram.load(at, &image.bytes) && ram.load(TREE_ADDRESS, &board.device_tree());
+        anyhow::ensure!(loaded, "image and device tree do not fit into {FIRST_BANK_BYTES} bytes of RAM");
+        let mut state = State::new(board, ram, config.cost);
+        state.limit = state.base.cycles(config.limit_ns);
+        state.settle();
+        let wfe = cpu::wfe_addresses(&image.bytes, at);
+        let engine = cpu::new(state, config.level, at, TREE_ADDRESS, &wfe)
+            .map_err(|error| anyhow::anyhow!("the Unicorn engine refused: {error:?}"))?;
+        Ok(Machine { engine, limit_ns: config.limit_ns })
+    }
+
+    /// Runs until the firmware has said `bye`, or something else ends it.
+    pub fn run(&mut self) -> Stop {
+        loop {
+            if let Some(stop) = self.turn() {
+                return stop;
+            }
+        }
+    }
+
+    /// Runs until `text` has been printed from now on.
+    pub fn run_until_text(&mut self, text: &str) -> Stop {
+        self.engine.get_data_mut().want_text(text);
+        self.run()
+    }
+
+    /// One stay in the engine, and what came of it.
+    fn turn(&mut self) -> Option<Stop> {
+        let uc = &mut self.engine;
+        let pc = uc.pc_read().unwrap_or(0);
+        let outcome = uc.emu_start(pc, 0, 0, 0);
+        if let Some(halt) = uc.get_data_mut().halt.take() {
+            return Some(self.stop(halt));
+        }
+        if let Err(error) = outcome {
+            let pc = self.engine.pc_read().unwrap_or(0);
+            return Some(self.dead(format!("the engine stopped at {pc:#x}: {error:?}")));
+        }
+        if std::mem::take(&mut self.engine.get_data_mut().want_irq) {
+            return match cpu::take_irq(&mut self.engine) {
+                Ok(()) => None,
+                Err(error) => Some(self.dead(format!("an interrupt could not be delivered: {error:?}"))),
+            };
+        }
+        self.sleep()
+    }
+
+    /// The core executed WFI: time passes until the interrupt line rises, masked or not.
+    fn sleep(&mut self) -> Option<Stop> {
+        let state = self.engine.get_data_mut();
+        state.run_events();
+        while !state.line && state.halt.is_none() {
+            if state.next_event == u64::MAX {
+                return Some(self.dead("WFI with no event to come: it sleeps for ever".to_owned()));
+            }
+            state.sleep_until(state.next_event);
+            state.run_events();
+        }
+        let halt = state.halt.take()?;
+        Some(self.stop(halt))
+    }
+
+    fn stop(&mut self, halt: Halt) -> Stop {
+        match halt {
+            Halt::Limit => Stop::Limit,
+            Halt::Reset => Stop::Reset,
+            Halt::Text => Stop::Text,
+            Halt::Finished => Stop::Bye(self.engine.get_data().bye.clone().unwrap_or_default()),
+            Halt::Dead(why) => self.dead(why),
+        }
+    }
+
+    /// The report on a guest that cannot go on.
+    fn dead(&self, why: String) -> Stop {
+        use std::fmt::Write;
+        let mut text = why;
+        let read = |register| self.engine.reg_read(register).unwrap_or(0);
+        let _ = write!(text, "\n  pc {:#x}  sp {:#x}  pstate {:#x}", read(R::PC), read(R::SP), read(R::PSTATE));
+        if let Some(profile) = &self.engine.get_data().profile
+            && let Some((name, offset)) = profile.symbol(read(R::PC))
+        {
+            let _ = write!(text, "  in {name}+{offset:#x}");
+        }
+        const GENERAL: [R; 31] = [
+            R::X0, R::X1, R::X2, R::X3, R::X4, R::X5, R::X6, R::X7, R::X8, R::X9, R::X10, R::X11, R::X12, R::X13, R::X14, R::X15,
+            R::X16, R::X17, R::X18, R::X19, R::X20, R::X21, R::X22, R::X23, R::X24, R::X25, R::X26, R::X27, R::X28, R::X29, R::X30,
+        ];
+        for (index, register) in GENERAL.into_iter().enumerate() {
+            let start = if index % 4 == 0 { "\n  " } else { "  " };
+            let _ = write!(text, "{start}x{index:<2} {:#018x}", read(register));
+        }
+        let _ = write!(text, "\n  last device accesses:");
+        for access in &self.engine.get_data().history {
+            let _ = write!(text, "\n    {access}");
+        }
+        Stop::Dead(text)
+    }
+
+    /// Where console output goes while the machine runs, besides [`Machine::uart`].
+    pub fn set_uart_sink(&mut self, sink: UartSink) {
+        self.engine.get_data_mut().uart_sink = Some(sink);
+    }
+
+    /// Where device accesses go.
+    pub fn set_trace(&mut self, sink: TraceSink) {
+        self.engine.get_data_mut().trace = Some(sink);
+    }
+
+    /// Counts instructions by function from now on.
+    pub fn set_profile(&mut self, profile: Profile) {
+        self.engine.get_data_mut().profile = Some(profile);
+    }
+
+    /// The counts by function.
+    pub fn profile(&self) -> Option<&Profile> {
+        self.engine.get_data().profile.as_ref()
+    }
+
+    /// All that the console printed.
+    pub fn uart(&self) -> &[u8] {
+        &self.engine.get_data().uart
+    }
+
+    /// Somebody types `bytes`. A session that had ended goes on.
+    pub fn type_text(&mut self, bytes: &[u8]) {
+        let state = self.engine.get_data_mut();
+        let now = state.now_ns();
+        state.board.uart_input(now, bytes);
+        state.forget_bye();
+    }
+
+    /// Counts since reset.
+    pub fn stats(&self) -> Stats {
+        self.engine.get_data().snapshot()
+    }
+
+    /// Virtual time since reset, ns, and its limit.
+    pub fn time_ns(&self) -> (u64, u64) {
+        (self.engine.get_data().now_ns(), self.limit_ns)
+    }
+
+    /// The board.
+    pub fn board(&self) -> &Board {
+        &self.engine.get_data().board
+    }
+
+    /// The board, to change it between two runs.
+    pub fn board_mut(&mut self) -> &mut Board {
+        &mut self.engine.get_data_mut().board
+    }
+
+    /// What the firmware did wrong so far, as far as models and memory noticed.
+    pub fn findings(&self) -> Vec<Finding> {
+        let state = self.engine.get_data();
+        let mut all = state.board.findings().to_vec();
+        let (count, addresses) = state.ram.uncleaned();
+        if count > 0 {
+            let text = format!("a device read {count} cache lines that were not cleaned since it read them last, the first at {:#x?}", addresses);
+            all.push(Finding { at_ns: state.now_ns(), device: "cache", text });
+        }
+        all
+    }
+}
