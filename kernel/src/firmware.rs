@@ -5,8 +5,8 @@ extern crate alloc;
 use boot::layout::{Span, layout};
 use boot::page_table::Rights;
 use core::fmt::Write;
-use genet::Registers;
-use kernel::arch::{cache, counter};
+use genet::Genet;
+use kernel::arch::{cache, counter, interrupts};
 use kernel::board::identity::Revision;
 use kernel::board::mailbox::Mailbox;
 use kernel::board::property::{Clock, Tag, mac_of};
@@ -17,9 +17,8 @@ use kernel::commands::{Command, LineEditor, parse};
 use kernel::irq::{self, GenetRegisters};
 use kernel::mem::{dma, heap};
 use kernel::port::{BoardClock, BoardGenet, BoardPort};
-use netbench::plan::Plan;
 use netbench::record::Recorder;
-use netbench::{Hello, Outcome};
+use netbench::Hello;
 use phy::Bcm54210e;
 
 const VERSION: &str = env!("CARGO_PKG_VERSION");
@@ -189,25 +188,156 @@ impl<'a> Facts<'a> {
     }
 }
 
+/// The console as the benchmark sees it.
+struct Bench;
+
+impl core::fmt::Write for Bench {
+    fn write_str(&mut self, text: &str) -> core::fmt::Result {
+        Console.write_str(text)
+    }
+}
+
+impl netbench::Console for Bench {
+    fn pending(&self) -> usize {
+        uart::pending()
+    }
+
+    fn read_byte(&mut self) -> Option<u8> {
+        uart::read_byte()
+    }
+}
+
 /// Runs the plan of the boot arguments once, then serves the console for ever.
 fn session(facts: &Facts<'_>, bootargs: &str, out: &mut Console) -> ! {
     let mut recorder = Recorder::new();
-    recorder.hello(&mut netbench_console(), &facts.hello());
-    let gic_lines = gic::init();
-    if gic_lines.is_none() {
+    recorder.hello(&mut Bench, &facts.hello());
+    if gic::init().is_none() {
         log::warn!("no GIC answers: is enable_gic=1 in config.txt? The console will not work without interrupts");
     }
     let port = bring_up(facts, &mut recorder, out);
-    irq::enable(port.is_some());
+    irq::enable(port.is_ok());
     let mut port = match port {
         Ok(port) => Some(port),
         Err(reason) => {
-            recorder.bye_without_runs(&mut netbench_console(), reason);
+            recorder.bye_without_runs(&mut Bench, reason);
             None
         }
     };
-    let (plan, problems) = netbench::plan::parse(bootargs);
-    netbench::report_problems(&mut netbench_console(), &problems);
-    run(port.as_mut(), &mut recorder, &plan, facts.is_virtual);
-    console(port.as_mut(), &mut recorder, bootargs, facts.is_virtual)
+    run(port.as_mut(), &mut recorder, bootargs);
+    console(port, &mut recorder, bootargs)
+}
+
+/// Records what is found, then takes GENET and its PHY over. The error is the `rc` of the session.
+fn bring_up(facts: &Facts<'_>, recorder: &mut Recorder, out: &mut Console) -> Result<BoardPort, &'static str> {
+    let registers = GenetRegisters::new();
+    // The first access may be to a block that is not there, or that is not clocked.
+    let revision = registers.probe(0).unwrap_or(0);
+    if let Err(error) = genet::check_revision(revision) {
+        let _ = writeln!(out, "GENET: {error}. Nothing can be measured; the console stays usable.");
+        return Err("genet.absent");
+    }
+    genet::found(&registers, |block, name, offset, value| {
+        recorder.record(&mut Bench, "found", |r| {
+            r.word("block", block);
+            r.word("reg", name);
+            r.hex("offset", offset.into());
+            r.hex("value", value.into());
+        });
+    });
+    let (Some(rx), Some(tx)) = (dma::receive_buffers(), dma::transmit_buffers()) else { return Err("dma.taken") };
+    let mut genet: BoardGenet = match Genet::bring_up(registers, rx, tx, BoardClock, facts.mac) {
+        Ok(genet) => genet,
+        Err(error) => {
+            let _ = writeln!(out, "GENET: {error}");
+            return Err("genet.failed");
+        }
+    };
+    let phy = match Bcm54210e::find(&mut genet.mdio()) {
+        Ok(phy) => phy,
+        Err(error) => {
+            let _ = writeln!(out, "PHY: {error}");
+            return Err("phy.failed");
+        }
+    };
+    let _ = writeln!(out, "  GENET   revision {revision:#010x}, PHY {:#010x} at MDIO address {}", phy.id(), phy.address());
+    let address = phy.address();
+    Bcm54210e::found(&mut genet.mdio(), address, |name, offset, value| {
+        recorder.record(&mut Bench, "found", |r| {
+            r.word("block", "phy");
+            r.word("reg", name);
+            r.hex("offset", offset.into());
+            r.hex("value", value.into());
+        });
+    });
+    BoardPort::new(genet, phy, facts.mac).map_err(|error| {
+        let _ = writeln!(out, "PHY: {error}");
+        "phy.failed"
+    })
+}
+
+/// Runs the plan in `words`.
+fn run(port: Option<&mut BoardPort>, recorder: &mut Recorder, words: &str) {
+    let (plan, problems) = netbench::plan::parse(words);
+    netbench::report_problems(&mut Bench, &problems);
+    match port {
+        Some(port) => {
+            netbench::run(port, &mut Bench, recorder, &plan);
+        }
+        None => {
+            let _ = writeln!(Console, "No network port: the plan cannot run.");
+        }
+    }
+}
+
+/// Serves commands for ever.
+fn console(mut port: Option<BoardPort>, recorder: &mut Recorder, bootargs: &str) -> ! {
+    let mut editor = LineEditor::default();
+    let _ = write!(Console, "\nCommands: help, run [gb.KEY=VALUE ...], reprint, reboot\n> ");
+    loop {
+        while let Some(byte) = uart::read_byte() {
+            let Some(line) = editor.push(byte) else { continue };
+            let _ = writeln!(Console);
+            match line.and_then(|line| parse(line).map(|command| (command, line))) {
+                Ok((command, line)) => obey(command, line, &mut port, recorder, bootargs),
+                Err(error) => {
+                    let _ = writeln!(Console, "{error}");
+                }
+            }
+            let _ = write!(Console, "> ");
+        }
+        interrupts::mask();
+        if !uart::take_event() {
+            interrupts::wait();
+        }
+        interrupts::unmask();
+    }
+}
+
+fn obey(command: Command, line: &[u8], port: &mut Option<BoardPort>, recorder: &mut Recorder, bootargs: &str) {
+    match command {
+        Command::Nothing => {}
+        Command::Help => {
+            let _ = writeln!(
+                Console,
+                "run            the plan of the boot arguments\n\
+                 run gb.K=V ..  another plan: gb.presets=linux,poll gb.url=http://HOST/FILE gb.flows=1,4 gb.repeats=3 ...\n\
+                 reprint        the kept records again\n\
+                 reboot         resets the board"
+            );
+        }
+        Command::Run => {
+            let text = core::str::from_utf8(line).unwrap_or("");
+            let words = text.trim_start().strip_prefix("run").unwrap_or("").trim();
+            run(port.as_mut(), recorder, if words.is_empty() { bootargs } else { words });
+        }
+        Command::Reprint => recorder.reprint(&mut Bench, |_| uart::flush()),
+        Command::Reboot => {
+            let _ = writeln!(Console, "resetting");
+            uart::flush();
+            watchdog::start(10);
+            loop {
+                interrupts::wait();
+            }
+        }
+    }
 }

@@ -1,0 +1,233 @@
+//! What came out of one run: the figures, and the records that hold them. The table reads the same structs.
+
+use crate::failure::Failure;
+use crate::meter::Meter;
+use crate::plan::Point;
+use crate::presets::Preset;
+use crate::record::{Fields, Recorder};
+use crate::stats::{Histogram, Quantiles, SUSPECT_SPACING_NS};
+use crate::{RxReadback, Totals};
+use core::fmt::Write;
+use genet::{Pause, RxMode};
+
+/// One timeout tick, ns (8.192 us: 1024 cycles of a 125 MHz clock).
+const TICK_NS: u64 = 8_192;
+/// Bucket lines of a histogram in a record.
+const RECORDED_BUCKETS: usize = 64;
+
+/// One run of one point.
+#[derive(Clone, Debug)]
+pub struct RunResult {
+    /// Run id, unique in a session.
+    pub id: u32,
+    /// What was asked for.
+    pub preset: &'static Preset,
+    /// Connections.
+    pub flows: u16,
+    /// Which of the point's repeats, from 1.
+    pub rep: u32,
+    /// As the hardware held it.
+    pub got: Option<RxReadback>,
+    /// Figures of the window, if one was measured.
+    pub figures: Option<Figures>,
+    /// Why it failed; a setting that was ignored has figures too.
+    pub failure: Option<Failure>,
+}
+
+impl RunResult {
+    /// `ok`, or the failing operation.
+    pub fn rc(&self) -> &'static str {
+        self.failure.as_ref().map_or("ok", Failure::rc)
+    }
+}
+
+/// Figures of a window.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Figures {
+    /// Body bytes that reached the reader.
+    pub payload_b: u64,
+    /// Payload rate, from the first batch to the last; absent if all came in one batch.
+    pub payload_bps: Option<u64>,
+    /// The same with all that occupies the wire.
+    pub wire_bps: Option<u64>,
+    /// Payload frames.
+    pub frames: u64,
+    /// Receive interrupts.
+    pub irqs: u64,
+    /// Receive interrupts in a second.
+    pub irqs_per_s: u64,
+    /// Spacing at the interrupt.
+    pub irq: Option<Quantiles>,
+    /// Spacing as delivered.
+    pub deliver: Option<Quantiles>,
+    /// Share of interrupt spacings near 33.554 ms, ppm.
+    pub near_suspect_ppm: u64,
+    /// Share near a multiple of the timeout that was read back, ppm.
+    pub near_timeout_ppm: Option<u64>,
+    /// Median round trip of a small request, ns.
+    pub rtt_p50_ns: Option<u64>,
+    /// Busy share of the window, thousandths.
+    pub busy_milli: u64,
+    /// Busy time a payload frame, ns.
+    pub ns_per_frame: Option<u64>,
+    /// Frames for which the ring had no descriptor.
+    pub discards: u64,
+    /// Frames found after unmasking.
+    pub rescues: u64,
+}
+
+impl Figures {
+    /// From a window that lasted `window_ns`, with the totals before and after it.
+    pub(crate) fn new(meter: &Meter, window_ns: u64, before: &Totals, after: &Totals, got: Option<&RxReadback>) -> Figures {
+        let span_ns = meter.last_irq_ns.saturating_sub(meter.first_irq_ns);
+        let rate = |bytes: u64| (span_ns > 0).then(|| (bytes as u128 * 8_000_000_000 / span_ns as u128) as u64);
+        let irqs: u64 = meter.intervals().iter().map(|i| i.irqs).sum();
+        let busy_ns: u64 = meter.intervals().iter().map(|i| i.busy_ns).sum();
+        let window_ns = window_ns.max(1);
+        let timeout_ns = got.map(|g| g.timeout_ticks as u64 * TICK_NS).filter(|ns| *ns > 0);
+        Figures {
+            payload_b: meter.sums.payload_b,
+            payload_bps: rate(meter.sums.payload_b - meter.opening.payload_b),
+            wire_bps: rate(meter.sums.wire_b - meter.opening.wire_b),
+            frames: meter.sums.frames,
+            irqs,
+            irqs_per_s: (irqs as u128 * 1_000_000_000 / window_ns as u128) as u64,
+            irq: meter.irq.quantiles(),
+            deliver: meter.deliver.quantiles(),
+            near_suspect_ppm: meter.irq.near_ppm(SUSPECT_SPACING_NS),
+            near_timeout_ppm: timeout_ns.map(|ns| meter.irq.near_multiples_ppm(ns)),
+            rtt_p50_ns: None,
+            busy_milli: (busy_ns as u128 * 1000 / window_ns as u128) as u64,
+            ns_per_frame: busy_ns.checked_div(meter.sums.frames),
+            discards: after.discards - before.discards,
+            rescues: after.rescues - before.rescues,
+        }
+    }
+}
+
+/// Adds the parameters of a point, as asked.
+pub(crate) fn asked(r: &mut Fields<'_>, preset: &Preset) {
+    let s = &preset.settings;
+    r.word("preset", preset.name);
+    let found = |r: &mut Fields<'_>, key: &str, value: Option<u16>| match value {
+        Some(value) => r.num(key, value),
+        None => r.word(key, "found"),
+    };
+    found(r, "thr", s.threshold);
+    found(r, "tmo_ticks", s.timeout_ticks);
+    r.num("posted", s.posted.at_start());
+    r.num("xoff", s.xoff);
+    r.num("xon", s.xon);
+    match s.pause {
+        Pause::Negotiated => {
+            r.word("tx_pause", "auto");
+            r.word("rx_pause", "auto");
+        }
+        Pause::Forced { send, obey } => {
+            r.num("tx_pause", send as u8);
+            r.num("rx_pause", obey as u8);
+        }
+    }
+    r.word("mode", mode_word(s.mode));
+}
+
+/// Adds the parameters as the hardware holds them.
+pub(crate) fn read_back(r: &mut Fields<'_>, got: &RxReadback) {
+    r.num("thr_got", got.threshold);
+    r.num("tmo_ticks_got", got.timeout_ticks);
+    r.num("posted_got", got.posted);
+    r.num("xoff_got", got.xoff);
+    r.num("xon_got", got.xon);
+    r.num("tx_pause_got", got.send_pause as u8);
+    r.num("rx_pause_got", got.obey_pause as u8);
+    r.word("mode_got", mode_word(got.mode));
+}
+
+fn mode_word(mode: RxMode) -> &'static str {
+    match mode {
+        RxMode::Interrupt => "irq",
+        RxMode::Poll => "poll",
+    }
+}
+
+/// One `plan` record.
+pub(crate) fn record_plan(recorder: &mut Recorder, out: &mut dyn Write, id: u32, point: &Point, window_b: u64) {
+    recorder.record(out, "plan", |r| {
+        r.num("run", id);
+        asked(r, point.preset);
+        r.num("rep", point.rep);
+        r.word("workload", "http");
+        r.num("flows", point.flows);
+        r.num("window_b", window_b);
+    });
+}
+
+/// The `ival` and `hist` records of a window.
+pub(crate) fn record_window(recorder: &mut Recorder, out: &mut dyn Write, id: u32, meter: &Meter, rtt: &Histogram) {
+    for (index, interval) in meter.intervals().iter().enumerate() {
+        recorder.record(out, "ival", |r| {
+            r.num("run", id);
+            r.num("index", index as u64);
+            r.num("start_ns", interval.start_ns);
+            r.num("duration_ns", interval.duration_ns);
+            r.num("payload_b", interval.sums.payload_b);
+            r.num("wire_b", interval.sums.wire_b);
+            r.num("frames", interval.sums.frames);
+            r.num("irqs", interval.irqs);
+            r.num("busy_ns", interval.busy_ns);
+        });
+    }
+    for (which, histogram) in [("irq", &meter.irq), ("deliver", &meter.deliver), ("latency", rtt)] {
+        if histogram.total() == 0 {
+            continue;
+        }
+        let mut coarser = 0;
+        while coarser < 7 && histogram.buckets(coarser).count() > RECORDED_BUCKETS {
+            coarser += 1;
+        }
+        recorder.record(out, "hist", |r| {
+            r.num("run", id);
+            r.word("which", which);
+            r.num("total", histogram.total());
+            r.maybe("min_ns", histogram.min());
+            r.maybe("max_ns", histogram.max());
+            for (bound_ns, count) in histogram.buckets(coarser) {
+                r.show("bucket", format_args!("{bound_ns}:{count}"));
+            }
+        });
+    }
+}
+
+/// The `result` record.
+pub(crate) fn record_result(recorder: &mut Recorder, out: &mut dyn Write, result: &RunResult) {
+    recorder.record(out, "result", |r| {
+        r.num("run", result.id);
+        r.word("preset", result.preset.name);
+        r.num("flows", result.flows);
+        r.num("rep", result.rep);
+        r.word("rc", result.rc());
+        if let Some(status) = result.failure.as_ref().and_then(Failure::http_status) {
+            r.num("http_status", status);
+        }
+        let Some(f) = &result.figures else { return };
+        r.num("payload_b", f.payload_b);
+        r.maybe("payload_bps", f.payload_bps);
+        r.maybe("wire_bps", f.wire_bps);
+        r.num("frames", f.frames);
+        r.num("irqs", f.irqs);
+        r.maybe("frames_per_irq_milli", (f.frames * 1000).checked_div(f.irqs));
+        for (clock, quantiles) in [("irq", f.irq), ("deliver", f.deliver)] {
+            let Some(q) = quantiles else { continue };
+            for (name, value) in [("p50", q.p50_ns), ("p90", q.p90_ns), ("p99", q.p99_ns), ("max", q.max_ns)] {
+                r.num(&alloc::format!("{clock}_{name}_ns"), value);
+            }
+        }
+        r.num("near_33554us_ppm", f.near_suspect_ppm);
+        r.maybe("near_timeout_ppm", f.near_timeout_ppm);
+        r.maybe("rtt_p50_ns", f.rtt_p50_ns);
+        r.num("busy_milli", f.busy_milli);
+        r.maybe("ns_per_frame", f.ns_per_frame);
+        r.num("discards", f.discards);
+        r.num("rescues", f.rescues);
+    });
+}

@@ -1,0 +1,173 @@
+//! A plan from the link to the table.
+
+use crate::failure::Failure;
+use crate::http::Url;
+use crate::net::{Lease, Net};
+use crate::plan::{Plan, PlanProblem};
+use crate::record::{Mac, Recorder};
+use crate::result::{self, RunResult};
+use crate::sweep::{Sweep, drain};
+use crate::transfer::Transfer;
+use crate::{Console, LinkState, Port, table};
+use alloc::vec::Vec;
+
+/// How long DHCP may take, ms.
+const DHCP_WAIT_MS: u64 = 15_000;
+/// Time between two looks at the link, ns.
+const LINK_LOOK_NS: u64 = 100_000_000;
+
+/// How a plan ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Outcome {
+    /// Runs made.
+    pub runs: u32,
+    /// Of these, failed.
+    pub failed: u32,
+    /// `ok`, or the first failure.
+    pub rc: &'static str,
+}
+
+/// Tells what is wrong with a plan. The rest of it still runs.
+pub fn report_problems<C: Console>(console: &mut C, problems: &[PlanProblem]) {
+    for problem in problems {
+        let _ = writeln!(console, "plan: {problem}");
+    }
+}
+
+/// Runs `plan`: link, address, name, every point, and the table last.
+pub fn run<P: Port, C: Console>(port: &mut P, console: &mut C, recorder: &mut Recorder, plan: &Plan) -> Outcome {
+    let mut results = Vec::with_capacity(plan.points().len());
+    let failure = sweep(port, console, recorder, plan, &mut results).err();
+    let failed = results.iter().filter(|r| r.failure.is_some()).count() as u32;
+    let first = results.iter().find(|r| r.failure.is_some()).map(|r| r.rc());
+    let plan_rc = if plan.problems > 0 { "plan.bad" } else { "ok" };
+    let rc = failure.as_ref().map(Failure::rc).or(first).unwrap_or(plan_rc);
+    let outcome = Outcome { runs: results.len() as u32, failed, rc };
+    if let Some(failure) = &failure {
+        let _ = writeln!(console, "stopped: {failure}");
+    }
+    recorder.bye(console, outcome.runs, outcome.failed, rc);
+    drain(port, console);
+    if !results.is_empty() {
+        results.sort_by_key(|r| (plan.presets.iter().position(|p| core::ptr::eq(*p, r.preset)), r.flows, r.rep));
+        let _ = table::print(console, &results, recorder.is_virtual());
+    }
+    drain(port, console);
+    outcome
+}
+
+fn sweep<P: Port, C: Console>(
+    port: &mut P,
+    console: &mut C,
+    recorder: &mut Recorder,
+    plan: &Plan,
+    results: &mut Vec<RunResult>,
+) -> Result<(), Failure> {
+    let url = Url::parse(&plan.url).map_err(Failure::Url)?;
+    let link = wait_for_link(port, console, plan)?;
+    record_link(recorder, console, &link, port.mac());
+    let mut net = Net::new(port, plan.max_flows(), plan.window_b, plan.seed);
+    let _ = writeln!(console, "DHCP: asking for an address (at most {} s)", DHCP_WAIT_MS / 1000);
+    let lease = wait_for_lease(port, &mut net)?;
+    record_lease(recorder, console, &lease);
+    let _ = writeln!(console, "DHCP: {} from {}; looking up {}", lease.address, lease.server, url.host);
+    let address = net.resolve(port, &url.host)?;
+    let points = plan.points();
+    let range_b = (plan.range_b > 0).then_some(plan.range_b);
+    let transfer = Transfer::new((address, url.port), plan.max_flows(), &url, range_b);
+    let ids: Vec<u32> = points.iter().map(|_| recorder.take_run_id()).collect();
+    for (id, point) in ids.iter().zip(&points) {
+        result::record_plan(recorder, console, *id, point, plan.window_b);
+    }
+    let each_ms = plan.warmup_ms + plan.window_ms;
+    let _ = writeln!(
+        console,
+        "GET {url} from {address}: {} runs of {each_ms} ms in the order of seed {}, about {} s with printing",
+        points.len(),
+        plan.seed,
+        points.len() as u64 * (each_ms + 1_200) / 1000
+    );
+    let mut sweep = Sweep::new(net, transfer);
+    for (index, (id, point)) in ids.iter().zip(&points).enumerate() {
+        let _ = writeln!(
+            console,
+            "[{}/{}] {} ({}), {} flow{}",
+            index + 1,
+            points.len(),
+            point.preset.name,
+            point.preset.about,
+            point.flows,
+            if point.flows == 1 { "" } else { "s" }
+        );
+        let run = sweep.point(port, console, recorder, plan, *id, point);
+        if let Some(failure) = &run.failure {
+            let _ = writeln!(console, "      {}: {failure}", failure.rc());
+        }
+        results.push(run);
+    }
+    Ok(())
+}
+
+fn wait_for_link<P: Port, C: Console>(port: &mut P, console: &mut C, plan: &Plan) -> Result<LinkState, Failure> {
+    let link = port.link();
+    if link.up {
+        return Ok(link);
+    }
+    let _ = writeln!(console, "link: waiting for the other end (at most {} s)", plan.link_wait_ms / 1000);
+    let deadline_ns = port.now_ns() + plan.link_wait_ms * 1_000_000;
+    loop {
+        let now_ns = port.now_ns();
+        if now_ns >= deadline_ns {
+            return Err(Failure::LinkDown { waited_ms: plan.link_wait_ms });
+        }
+        port.wait((now_ns + LINK_LOOK_NS).min(deadline_ns));
+        let link = port.link();
+        if link.up {
+            return Ok(link);
+        }
+    }
+}
+
+fn wait_for_lease<P: Port>(port: &mut P, net: &mut Net) -> Result<Lease, Failure> {
+    let deadline_ns = port.now_ns() + DHCP_WAIT_MS * 1_000_000;
+    loop {
+        net.poll(port);
+        if let Some(lease) = net.lease() {
+            return Ok(*lease);
+        }
+        if port.now_ns() >= deadline_ns {
+            return Err(Failure::DhcpTimeout { waited_ms: DHCP_WAIT_MS });
+        }
+        net.wait(port, deadline_ns);
+    }
+}
+
+fn record_link<C: Console>(recorder: &mut Recorder, console: &mut C, link: &LinkState, mac: [u8; 6]) {
+    let duplex = if link.full_duplex { "full" } else { "half" };
+    let _ = writeln!(console, "link: {} Mbit/s {duplex} duplex", link.speed.mbps());
+    recorder.record(console, "link", |r| {
+        r.num("up", link.up as u8);
+        r.num("speed_bps", link.speed.mbps() as u64 * 1_000_000);
+        r.word("duplex", duplex);
+        r.num("tx_pause", link.pause_tx as u8);
+        r.num("rx_pause", link.pause_rx as u8);
+        r.hex("eee_advertised", link.eee_advertised.into());
+        r.hex("eee_partner", link.eee_partner.into());
+        r.num("eee_active", link.eee_active as u8);
+        r.show("mac", Mac(mac));
+    });
+}
+
+fn record_lease<C: Console>(recorder: &mut Recorder, console: &mut C, lease: &Lease) {
+    recorder.record(console, "addr", |r| {
+        r.word("family", "ipv4");
+        r.show("address", lease.address);
+        r.word("source", "dhcp");
+        if let Some(router) = lease.router {
+            r.show("gateway", router);
+        }
+        if let Some(dns) = lease.dns {
+            r.show("dns", dns);
+        }
+    });
+}

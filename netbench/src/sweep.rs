@@ -1,0 +1,143 @@
+//! One point after the other: settings, warm-up, window, round trips, records.
+
+use crate::failure::Failure;
+use crate::meter::Meter;
+use crate::net::Net;
+use crate::plan::{Plan, Point};
+use crate::record::Recorder;
+use crate::result::{self, Figures, RunResult};
+use crate::stats::Histogram;
+use crate::transfer::{Ended, Ignore, Transfer};
+use crate::{Console, Port};
+use alloc::vec::Vec;
+
+/// How long the console may take to drain before a window, ns. At 115200 baud that is 46 KiB.
+const DRAIN_NS: u64 = 4_000_000_000;
+
+/// What every point of a sweep uses again.
+pub(crate) struct Sweep {
+    pub net: Net,
+    pub transfer: Transfer,
+    meter: Meter,
+    rtt: Histogram,
+    mib_before: Vec<(&'static str, u64)>,
+}
+
+impl Sweep {
+    /// Allocates what is measured with.
+    pub fn new(net: Net, transfer: Transfer) -> Sweep {
+        Sweep { net, transfer, meter: Meter::new(), rtt: Histogram::new(), mib_before: Vec::with_capacity(128) }
+    }
+
+    /// Runs one point and writes its records.
+    pub fn point<P: Port, C: Console>(
+        &mut self,
+        port: &mut P,
+        console: &mut C,
+        recorder: &mut Recorder,
+        plan: &Plan,
+        id: u32,
+        point: &Point,
+    ) -> RunResult {
+        let mut run =
+            RunResult { id, preset: point.preset, flows: point.flows, rep: point.rep, got: None, figures: None, failure: None };
+        self.rtt.clear();
+        drain(port, console);
+        self.mib_before.clear();
+        let before = &mut self.mib_before;
+        port.for_each_mib(&mut |name, value| before.push((name, value)));
+        run.failure = self.measure(port, plan, point, &mut run).err();
+        self.transfer.close(&mut self.net, port);
+        if run.failure.is_none() {
+            let ignored = run.got.and_then(|got| got.ignored(&point.preset.settings));
+            run.failure = ignored.map(|key| Failure::SettingIgnored { key });
+        }
+        self.record(port, console, recorder, plan, &run);
+        run
+    }
+
+    fn measure<P: Port>(&mut self, port: &mut P, plan: &Plan, point: &Point, run: &mut RunResult) -> Result<(), Failure> {
+        let got = port.apply(&point.preset.settings).map_err(Failure::SettingFailed)?;
+        run.got = Some(got);
+        self.transfer.open(&mut self.net, port, point.flows)?;
+        self.warm_up(port, plan.warmup_ms)?;
+        let before = port.totals();
+        let start_ns = port.now_ns();
+        let load = port.load();
+        self.meter.start(start_ns, plan.window_ms * 1_000_000, load);
+        let ended = self.transfer.pump(&mut self.net, port, start_ns + plan.window_ms * 1_000_000, &mut self.meter);
+        let end_ns = port.now_ns();
+        let load = port.load();
+        self.meter.finish(end_ns, load);
+        let after = port.totals();
+        let mut figures = Figures::new(&self.meter, end_ns - start_ns, &before, &after, Some(&got));
+        if let Ended::Failed(failure) = ended {
+            run.figures = Some(figures);
+            return Err(failure);
+        }
+        self.transfer.close(&mut self.net, port);
+        let probed = self.transfer.probe(&mut self.net, port, plan.rtt_probes, &mut self.rtt);
+        figures.rtt_p50_ns = self.rtt.quantile(500);
+        run.figures = Some(figures);
+        probed
+    }
+
+    /// Receives for `time_ms` without measuring.
+    fn warm_up<P: Port>(&mut self, port: &mut P, time_ms: u64) -> Result<(), Failure> {
+        let deadline_ns = port.now_ns() + time_ms * 1_000_000;
+        match self.transfer.pump(&mut self.net, port, deadline_ns, &mut Ignore) {
+            Ended::Failed(failure) => Err(failure),
+            Ended::Deadline | Ended::Done => Ok(()),
+        }
+    }
+
+    fn record<P: Port, C: Console>(
+        &mut self,
+        port: &mut P,
+        console: &mut C,
+        recorder: &mut Recorder,
+        plan: &Plan,
+        run: &RunResult,
+    ) {
+        recorder.record(console, "run", |r| {
+            r.num("run", run.id);
+            result::asked(r, run.preset);
+            if let Some(got) = &run.got {
+                result::read_back(r, got);
+            }
+            r.num("rep", run.rep);
+            r.word("workload", "http");
+            r.num("flows", run.flows);
+            r.num("window_b", plan.window_b);
+            r.num("warmup_ms", plan.warmup_ms);
+            r.text("peer", &plan.url);
+        });
+        if run.figures.is_some() {
+            result::record_window(recorder, console, run.id, &self.meter, &self.rtt);
+        }
+        let mut index = 0;
+        let before = &self.mib_before;
+        port.for_each_mib(&mut |name, value| {
+            // The order is the same each time.
+            let old = before.get(index).filter(|(n, _)| *n == name).map_or(0, |(_, v)| *v);
+            index += 1;
+            if value > old {
+                recorder.record(console, "mib", |r| {
+                    r.num("run", run.id);
+                    r.word("name", name);
+                    r.num("delta", value - old);
+                });
+            }
+        });
+        result::record_result(recorder, console, run);
+    }
+}
+
+/// Waits until the console is silent, so that nothing is printed inside a window.
+pub(crate) fn drain<P: Port, C: Console>(port: &mut P, console: &mut C) {
+    let deadline_ns = port.now_ns() + DRAIN_NS;
+    while console.pending() > 0 && port.now_ns() < deadline_ns {
+        let now_ns = port.now_ns();
+        port.wait(now_ns + 10_000_000);
+    }
+}
