@@ -231,11 +231,17 @@ fn session(facts: &Facts<'_>, bootargs: &str, out: &mut Console) -> ! {
 fn bring_up(facts: &Facts<'_>, recorder: &mut Recorder, out: &mut Console) -> Result<BoardPort, &'static str> {
     let registers = GenetRegisters::new();
     // The first access may be to a block that is not there, or that is not clocked.
-    let revision = registers.probe(0).unwrap_or(0);
-    if let Err(error) = genet::check_revision(revision) {
-        let _ = writeln!(out, "GENET: {error}. Nothing can be measured; the console stays usable.");
+    if registers.probe(0).is_none() {
+        let _ = writeln!(out, "GENET: the bus answers its address with an error. Nothing can be measured; the console stays usable.");
         return Err("genet.absent");
     }
+    let revision = match genet::check_revision(&registers) {
+        Ok(revision) => revision,
+        Err(error) => {
+            let _ = writeln!(out, "GENET: {error}. Nothing can be measured; the console stays usable.");
+            return Err("genet.absent");
+        }
+    };
     genet::found(&registers, |block, name, offset, value| {
         recorder.record(&mut Bench, "found", |r| {
             r.word("block", block);

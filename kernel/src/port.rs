@@ -164,7 +164,8 @@ impl Port for BoardPort {
         let now = counter::now_ns();
         if now >= self.link_due_ns {
             self.link_due_ns = now + LINK_POLL_NS;
-            match self.phy.poll_link(&mut self.genet.mdio()) {
+            let polled = self.phy.poll_link(&mut self.genet.mdio());
+            match polled {
                 Ok(link) if link != self.link => {
                     self.link = link;
                     self.genet.link_changed(&link);

@@ -149,7 +149,7 @@ impl core::error::Error for Failure {}
 
 fn status_advice(code: u16) -> &'static str {
     match code {
-        300..400 => "it has moved; put the new http address into gb.url",
+        300..=399 => "it has moved; put the new http address into gb.url",
         404 | 410 => "no such file; check the path in gb.url",
         416 => "the file is shorter than the range asked for; make gb.range_b smaller",
         401 | 403 => "it wants a password or forbids access; use another file",

@@ -132,9 +132,7 @@ impl<'a> BoardTree<'a> {
 }
 
 fn string<'a>(node: &FdtNode<'a>, name: &str) -> Option<&'a str> {
-    let value = node.property(name)?.value();
-    let end = value.iter().position(|&b| b == 0)?;
-    core::str::from_utf8(&value[..end]).ok()
+    node.property(name)?.value_as::<&'a str>().ok()
 }
 
 fn word(node: &FdtNode<'_>, name: &str) -> Option<u32> {
@@ -145,8 +143,8 @@ fn word(node: &FdtNode<'_>, name: &str) -> Option<u32> {
 const MAX_DEPTH: usize = 4;
 
 fn find_compatible<'a>(node: FdtNode<'a>, wanted: &[&str], depth: usize) -> Option<FdtNode<'a>> {
-    let compatible = node.property("compatible").map_or(&[][..], |p| p.value());
-    if compatible.split(|&b| b == 0).any(|c| wanted.iter().any(|w| w.as_bytes() == c)) {
+    let matches = |list: &[u8]| list.split(|&b| b == 0).any(|c| wanted.iter().any(|w| w.as_bytes() == c));
+    if node.property("compatible").is_some_and(|p| matches(p.value())) {
         return Some(node);
     }
     if depth == MAX_DEPTH {

@@ -1,2 +1,239 @@
-//! Placeholder.
-fn main() {}
+//! `vpi4`: boots kernel8.img on the virtual Pi 4 and shows its console.
+//!
+//! Exit status: 0 the firmware said `bye` with rc=ok, 1 it reported failures or misused the hardware, 2 bad usage, a
+//! dead guest, a reset or the end of the time limit.
+
+use anyhow::{Context, Result};
+use board::host::{DhcpMode, HttpFault};
+use clap::Parser;
+use std::cell::RefCell;
+use std::fs::File;
+use std::io::{BufWriter, IsTerminal, Write};
+use std::path::PathBuf;
+use std::process::ExitCode;
+use std::rc::Rc;
+use vpi4::cost::Cost;
+use vpi4::cpu::EntryLevel;
+use vpi4::image::{Image, LOAD_ADDRESS};
+use vpi4::profile::Profile;
+use vpi4::{Machine, MachineConfig, Stop};
+
+/// Boots kernel8.img on a virtual Pi 4, in deterministic virtual time. Every figure it prints is virtual.
+#[derive(Parser)]
+#[command(version)]
+struct Args {
+    /// The image, as on a card.
+    image: PathBuf,
+    /// Words of the boot arguments: `--plan 'gb.presets=linux,poll gb.window_ms=100'`.
+    #[arg(long, default_value = "", value_name = "WORDS")]
+    plan: String,
+    /// Decides everything that chance decides, and the order of the points unless the plan has gb.seed.
+    #[arg(long, default_value_t = 1)]
+    seed: u64,
+    /// Writes the console's bytes to FILE.
+    #[arg(long, value_name = "FILE")]
+    uart: Option<PathBuf>,
+    /// Writes every frame on the wire to FILE.
+    #[arg(long, value_name = "FILE")]
+    pcap: Option<PathBuf>,
+    /// Writes every device access to FILE: `mmio:FILE`, or to the standard error: `mmio`.
+    #[arg(long, value_name = "mmio[:FILE]", value_parser = trace_target)]
+    trace: Option<Option<PathBuf>>,
+    /// Virtual seconds after which the run ends.
+    #[arg(long, default_value_t = 600, value_name = "SECONDS", value_parser = clap::value_parser!(u64).range(1..=1_000_000))]
+    time_limit: u64,
+    /// The cable ends in nothing.
+    #[arg(long)]
+    no_partner: bool,
+    /// The partner's pause bits: 0 none, 1 symmetric, 2 asymmetric, 3 both.
+    #[arg(long, value_parser = clap::value_parser!(u8).range(0..=3))]
+    partner_pause: Option<u8>,
+    /// What the DHCP server does.
+    #[arg(long, default_value = "answer", value_parser = ["answer", "silent", "nak"])]
+    dhcp: String,
+    /// What the HTTP server does wrong.
+    #[arg(long, default_value = "none", value_parser = ["none", "refuse", "not-found", "short-body", "reset", "stall", "garbage", "mute", "close-each"])]
+    http_fault: String,
+    /// GENET does not answer.
+    #[arg(long)]
+    absent_genet: bool,
+    /// Threshold and timeout ticks that the firmware finds at boot.
+    #[arg(long, num_args = 2, value_names = ["FRAMES", "TICKS"])]
+    found: Option<Vec<u32>>,
+    /// Round trip to the peer, us.
+    #[arg(long, value_name = "US")]
+    rtt_us: Option<u64>,
+    /// Core clock.
+    #[arg(long, default_value_t = 1_500_000_000)]
+    cpu_hz: u64,
+    /// Cost of a device read, ns.
+    #[arg(long, default_value_t = 200)]
+    device_read_ns: u64,
+    /// Cost of a device write, ns.
+    #[arg(long, default_value_t = 50)]
+    device_write_ns: u64,
+    /// Exception level at entry.
+    #[arg(long, default_value_t = 2, value_parser = clap::value_parser!(u8).range(1..=2))]
+    entry_el: u8,
+    /// Where the image is loaded.
+    #[arg(long, default_value_t = LOAD_ADDRESS, value_parser = address)]
+    load_address: u64,
+    /// Memory of the board.
+    #[arg(long, default_value_t = 2048, value_name = "MIB")]
+    memory_mib: u32,
+    /// Prints counts at the end.
+    #[arg(long)]
+    stats: bool,
+    /// Prints where the instructions went, by the symbols of the linked firmware.
+    #[arg(long, value_name = "ELF")]
+    profile: Option<PathBuf>,
+}
+
+fn trace_target(text: &str) -> Result<Option<PathBuf>, String> {
+    match text.split_once(':') {
+        None if text == "mmio" => Ok(None),
+        Some(("mmio", file)) if !file.is_empty() => Ok(Some(file.into())),
+        _ => Err("write mmio or mmio:FILE".to_owned()),
+    }
+}
+
+fn address(text: &str) -> Result<u64, String> {
+    let parsed = text.strip_prefix("0x").map_or_else(|| text.parse(), |digits| u64::from_str_radix(digits, 16));
+    parsed.map_err(|error| error.to_string())
+}
+
+fn main() -> ExitCode {
+    match run(Args::parse()) {
+        Ok(code) => ExitCode::from(code),
+        Err(error) => {
+            eprintln!("vpi4: {error:#}");
+            ExitCode::from(2)
+        }
+    }
+}
+
+fn config(args: &Args) -> MachineConfig {
+    let mut config = MachineConfig {
+        cost: Cost { cpu_hz: args.cpu_hz, device_read_ns: args.device_read_ns, device_write_ns: args.device_write_ns },
+        level: if args.entry_el == 1 { EntryLevel::El1 } else { EntryLevel::El2 },
+        load_address: args.load_address,
+        limit_ns: args.time_limit * 1_000_000_000,
+        ..MachineConfig::default()
+    };
+    let mut board = config.board.seeded(args.seed);
+    board.bootargs = format!("gb.seed={} {}", args.seed, args.plan);
+    board.memory_mib = args.memory_mib;
+    board.link.partner.present = !args.no_partner;
+    if let Some(bits) = args.partner_pause {
+        board.link.partner.pause_bits = bits;
+    }
+    if args.absent_genet {
+        board.genet.absent = Some(0xffff_ffff);
+    }
+    if let Some(found) = &args.found {
+        (board.genet.found.threshold, board.genet.found.timeout) = (found[0], found[1]);
+    }
+    if let Some(us) = args.rtt_us {
+        board.path = board::path::PathConfig::round_trip(us * 1000);
+    }
+    board.peer.dhcp = match args.dhcp.as_str() {
+        "silent" => DhcpMode::Silent,
+        "nak" => DhcpMode::Nak,
+        _ => DhcpMode::Answer,
+    };
+    let after_bytes = 1 << 20;
+    board.peer.fault = match args.http_fault.as_str() {
+        "refuse" => HttpFault::Refuse,
+        "not-found" => HttpFault::NotFound,
+        "short-body" => HttpFault::ShortBody { after_bytes },
+        "reset" => HttpFault::Reset { after_bytes },
+        "stall" => HttpFault::Stall { after_bytes },
+        "garbage" => HttpFault::GarbageHead,
+        "mute" => HttpFault::Mute,
+        "close-each" => HttpFault::CloseEach,
+        _ => HttpFault::None,
+    };
+    config.board = board;
+    config
+}
+
+fn run(args: Args) -> Result<u8> {
+    let bytes = std::fs::read(&args.image).with_context(|| format!("{} (built by `make kernel`)", args.image.display()))?;
+    let image = Image::parse(bytes).with_context(|| args.image.display().to_string())?;
+    let mut machine = Machine::new(config(&args), &image)?;
+    if let Some(path) = &args.profile {
+        let elf = std::fs::read(path).with_context(|| path.display().to_string())?;
+        machine.set_profile(Profile::new(&elf, args.load_address).with_context(|| path.display().to_string())?);
+    }
+    if let Some(path) = &args.pcap {
+        let file = File::create(path).with_context(|| path.display().to_string())?;
+        machine.board_mut().start_capture(Box::new(BufWriter::new(file)))?;
+    }
+    if let Some(target) = &args.trace {
+        let mut out: Box<dyn Write> = match target {
+            Some(path) => Box::new(BufWriter::new(File::create(path).with_context(|| path.display().to_string())?)),
+            None => Box::new(std::io::stderr()),
+        };
+        machine.set_trace(Box::new(move |access| drop(writeln!(out, "{access}"))));
+    }
+    let uart_file = args.uart.as_ref().map(|path| File::create(path).with_context(|| path.display().to_string())).transpose()?;
+    let failed = Rc::new(RefCell::new(None));
+    let sink_failed = failed.clone();
+    let mut uart_file = uart_file.map(BufWriter::new);
+    let live = std::io::stdout().is_terminal();
+    machine.set_uart_sink(Box::new(move |bytes| {
+        let mut out = std::io::stdout().lock();
+        let result = out.write_all(bytes).and_then(|()| if live { out.flush() } else { Ok(()) });
+        let filed = uart_file.as_mut().map_or(Ok(()), |file| file.write_all(bytes).and_then(|()| file.flush()));
+        if let Err(error) = result.and(filed) {
+            sink_failed.borrow_mut().get_or_insert(error);
+        }
+    }));
+    let stop = machine.run();
+    std::io::stdout().flush()?;
+    machine.board_mut().finish_capture().context("writing the capture")?;
+    if let Some(error) = failed.borrow_mut().take() {
+        return Err(error).context("writing the console's output");
+    }
+    Ok(conclude(&args, &machine, &stop))
+}
+
+/// Says how it ended, and the exit status.
+fn conclude(args: &Args, machine: &Machine, stop: &Stop) -> u8 {
+    let stats = machine.stats();
+    if args.stats {
+        eprintln!("vpi4: virtual: {stats:#?}");
+    }
+    if let Some(profile) = machine.profile() {
+        let (total, smoltcp) = profile.totals();
+        eprintln!("vpi4: virtual: {total} instructions, {smoltcp} of them in smoltcp");
+        for (name, instructions) in profile.top(25) {
+            eprintln!("{instructions:>14}  {name}");
+        }
+    }
+    let findings = machine.findings();
+    for finding in &findings {
+        eprintln!("vpi4: the firmware's fault at {} ns: {}: {}", finding.at_ns, finding.device, finding.text);
+    }
+    let seconds = stats.now_ns as f64 / 1e9;
+    match stop {
+        Stop::Bye(rc) if rc == "ok" && findings.is_empty() => 0,
+        Stop::Bye(rc) => {
+            eprintln!("vpi4: the firmware ended with rc={rc}, {} faults noticed", findings.len());
+            1
+        }
+        Stop::Limit => {
+            eprintln!("vpi4: the time limit of {} virtual seconds is over (--time-limit)", args.time_limit);
+            2
+        }
+        Stop::Reset => {
+            eprintln!("vpi4: the board reset itself at {seconds:.3} s (virtual)");
+            2
+        }
+        Stop::Text => 0,
+        Stop::Dead(why) => {
+            eprintln!("vpi4: dead guest at {seconds:.6} s (virtual): {why}");
+            2
+        }
+    }
+}
