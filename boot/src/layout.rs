@@ -81,6 +81,8 @@ mod tests {
         let span = Span { start: 0x1000, end: 0x3000 };
         assert!(span.holds(0x2ff0, 16) && !span.holds(0x2ff1, 16) && !span.holds(0xfff, 1));
         assert!(!span.holds(u64::MAX, 2), "no wrap-around");
-        assert!(span.overlaps(Span { start: 0x2fff, end: 0x4000 }) && !span.overlaps(Span { start: 0x3000, end: 0x4000 }));
+        assert!(
+            span.overlaps(Span { start: 0x2fff, end: 0x4000 }) && !span.overlaps(Span { start: 0x3000, end: 0x4000 })
+        );
     }
 }

@@ -27,7 +27,12 @@ extern "C" fn kernel_exception(frame: &mut ExceptionFrame) {
     report(|out| {
         let _ = write!(out, "\n*** EXCEPTION: {frame}");
         let image = layout();
-        let _ = writeln!(out, "  image at {:#x}: pc = image + {:#x}", image.image.start, frame.elr.wrapping_sub(image.image.start));
+        let _ = writeln!(
+            out,
+            "  image at {:#x}: pc = image + {:#x}",
+            image.image.start,
+            frame.elr.wrapping_sub(image.image.start)
+        );
         if frame.is_data_abort() && frame.far >= image.stack.start - 4096 && frame.far < image.stack.start {
             let _ = writeln!(out, "  the main stack is full: the address is in its guard page");
         }
@@ -59,7 +64,11 @@ fn report(body: impl FnOnce(&mut FaultConsole)) -> ! {
         // core runs.
         let mut console = unsafe { FaultConsole::seize() };
         body(&mut console);
-        let _ = writeln!(console, "*** This is a bug in genetbench. The board resets in {} s; please report the lines above.", RESET_AFTER_MS / 1000);
+        let _ = writeln!(
+            console,
+            "*** This is a bug in genetbench. The board resets in {} s; please report the lines above.",
+            RESET_AFTER_MS / 1000
+        );
     }
     watchdog::start(RESET_AFTER_MS);
     loop {

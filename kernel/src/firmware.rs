@@ -17,8 +17,8 @@ use kernel::commands::{Command, LineEditor, parse};
 use kernel::irq::{self, GenetRegisters};
 use kernel::mem::{dma, heap};
 use kernel::port::{BoardClock, BoardGenet, BoardPort};
-use netbench::record::Recorder;
 use netbench::Hello;
+use netbench::record::Recorder;
 use phy::Bcm54210e;
 
 const VERSION: &str = env!("CARGO_PKG_VERSION");
@@ -58,7 +58,9 @@ fn map_tree(address: u64) -> Option<&'static [u8]> {
     const HEADER_BYTES: u64 = 40;
     let usable = address != 0 && address.is_multiple_of(4) && address < 0xfc00_0000;
     if !usable {
-        log::warn!("no device tree at x0 = {address:#x}: put bcm2711-rpi-4-b.dtb on the card; MAC and plan are defaults");
+        log::warn!(
+            "no device tree at x0 = {address:#x}: put bcm2711-rpi-4-b.dtb on the card; MAC and plan are defaults"
+        );
         return None;
     }
     let map = |bytes: u64| {
@@ -149,7 +151,8 @@ impl<'a> Facts<'a> {
         if let Some(revision) = self.revision {
             let _ = writeln!(out, "          {revision}, serial {:x}", self.serial.unwrap_or(0));
         }
-        let _ = writeln!(out, "  boot    {}, entered at EL{}, {} MiB", self.boot.word(), self.entry_el, self.memory_mib);
+        let _ =
+            writeln!(out, "  boot    {}, entered at EL{}, {} MiB", self.boot.word(), self.entry_el, self.memory_mib);
         let _ = write!(out, "  core    {} MHz", self.core_hz / 1_000_000);
         if let Some(t) = self.temperature_milli_c {
             let _ = write!(out, ", {}.{} C", t / 1000, t % 1000 / 100);
@@ -162,7 +165,10 @@ impl<'a> Facts<'a> {
             log::warn!("this is no BCM2711 board: expect nothing to work");
         }
         if counter::announced_hz() != counter::COUNTER_HZ {
-            log::warn!("the counter runs at {} Hz, not 54 MHz: all times are wrong by that ratio", counter::announced_hz());
+            log::warn!(
+                "the counter runs at {} Hz, not 54 MHz: all times are wrong by that ratio",
+                counter::announced_hz()
+            );
         }
         if !cache::line_is_as_expected() {
             log::warn!("cache lines are not 64 bytes long: received data may be damaged");
@@ -232,7 +238,10 @@ fn bring_up(facts: &Facts<'_>, recorder: &mut Recorder, out: &mut Console) -> Re
     let registers = GenetRegisters::new();
     // The first access may be to a block that is not there, or that is not clocked.
     if registers.probe(0).is_none() {
-        let _ = writeln!(out, "GENET: the bus answers its address with an error. Nothing can be measured; the console stays usable.");
+        let _ = writeln!(
+            out,
+            "GENET: the bus answers its address with an error. Nothing can be measured; the console stays usable."
+        );
         return Err("genet.absent");
     }
     let revision = match genet::check_revision(&registers) {
@@ -265,7 +274,8 @@ fn bring_up(facts: &Facts<'_>, recorder: &mut Recorder, out: &mut Console) -> Re
             return Err("phy.failed");
         }
     };
-    let _ = writeln!(out, "  GENET   revision {revision:#010x}, PHY {:#010x} at MDIO address {}", phy.id(), phy.address());
+    let _ =
+        writeln!(out, "  GENET   revision {revision:#010x}, PHY {:#010x} at MDIO address {}", phy.id(), phy.address());
     let address = phy.address();
     Bcm54210e::found(&mut genet.mdio(), address, |name, offset, value| {
         recorder.record(&mut Bench, "found", |r| {

@@ -14,7 +14,15 @@ impl log::Log for UartLogger {
     fn log(&self, record: &log::Record<'_>) {
         if self.enabled(record.metadata()) {
             let ms = counter::now_ns() / 1_000_000;
-            let _ = writeln!(Console, "[{:4}.{:03}] {} {}: {}", ms / 1000, ms % 1000, record.level(), record.target(), record.args());
+            let _ = writeln!(
+                Console,
+                "[{:4}.{:03}] {} {}: {}",
+                ms / 1000,
+                ms % 1000,
+                record.level(),
+                record.target(),
+                record.args()
+            );
         }
     }
 

@@ -120,7 +120,10 @@ impl fmt::Display for Failure {
                 waited_ms / 1000
             ),
             Failure::TcpRefused => {
-                write!(f, "connection refused: nothing listens there. Is the server running, and the port in gb.url right?")
+                write!(
+                    f,
+                    "connection refused: nothing listens there. Is the server running, and the port in gb.url right?"
+                )
             }
             Failure::TcpTimeout { during, waited_ms } => write!(
                 f,

@@ -152,7 +152,10 @@ impl fmt::Display for HeadError {
         match self {
             HeadError::NotHttp => write!(f, "the answer is not HTTP/1.x: is the port in gb.url a web server's?"),
             HeadError::TooLong => {
-                write!(f, "the head of the answer exceeds {MAX_HEAD_BYTES} bytes or {MAX_HEADERS} fields: use another server")
+                write!(
+                    f,
+                    "the head of the answer exceeds {MAX_HEAD_BYTES} bytes or {MAX_HEADERS} fields: use another server"
+                )
             }
             HeadError::BadLength => write!(f, "the answer's Content-Length is no number: use another server"),
             HeadError::Empty => write!(f, "the file is empty: name a larger one in gb.url"),

@@ -183,7 +183,8 @@ fn set_presets(plan: &mut Plan, value: &str, problems: &mut Vec<PlanProblem>) {
             None if name == "all" => wanted = PRESETS.iter().collect(),
             None => {
                 let names: [&str; PRESETS.len()] = core::array::from_fn(|i| PRESETS[i].name);
-                problems.push(PlanProblem::UnknownPreset { name: name.into(), nearest: problem::nearest(name, &names) });
+                problems
+                    .push(PlanProblem::UnknownPreset { name: name.into(), nearest: problem::nearest(name, &names) });
             }
         }
     }

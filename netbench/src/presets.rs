@@ -73,13 +73,7 @@ pub static PRESETS: [Preset; 9] = [
         name: "uboot",
         about: "U-Boot bcmgenet: polled, coalescing registers as found",
         missing: "its one frame a poll",
-        settings: RxSettings {
-            threshold: None,
-            timeout_ticks: None,
-            pause: PAUSE_ALWAYS,
-            mode: RxMode::Poll,
-            ..USUAL
-        },
+        settings: RxSettings { threshold: None, timeout_ticks: None, pause: PAUSE_ALWAYS, mode: RxMode::Poll, ..USUAL },
     },
     Preset {
         name: "9front",

@@ -78,7 +78,13 @@ pub struct Figures {
 
 impl Figures {
     /// From a window that lasted `window_ns`, with the totals before and after it.
-    pub(crate) fn new(meter: &Meter, window_ns: u64, before: &Totals, after: &Totals, got: Option<&RxReadback>) -> Figures {
+    pub(crate) fn new(
+        meter: &Meter,
+        window_ns: u64,
+        before: &Totals,
+        after: &Totals,
+        got: Option<&RxReadback>,
+    ) -> Figures {
         let span_ns = meter.last_irq_ns.saturating_sub(meter.first_irq_ns);
         let rate = |bytes: u64| (span_ns > 0).then(|| (bytes as u128 * 8_000_000_000 / span_ns as u128) as u64);
         let irqs: u64 = meter.intervals().iter().map(|i| i.irqs).sum();

@@ -206,7 +206,10 @@ mod tests {
         for milli in [1, 250, 500, 900, 990, 999, 1000] {
             let exact = values[(values.len() * milli as usize).div_ceil(1000).max(1) - 1];
             let got = histogram.quantile(milli).unwrap();
-            assert!(got.abs_diff(exact) <= exact.min(1 << TOP_BIT) / 200 + 1 || exact >= 1 << TOP_BIT, "{milli} {exact} {got}");
+            assert!(
+                got.abs_diff(exact) <= exact.min(1 << TOP_BIT) / 200 + 1 || exact >= 1 << TOP_BIT,
+                "{milli} {exact} {got}"
+            );
         }
         assert_eq!((histogram.min(), histogram.max()), (values.first().copied(), values.last().copied()));
         assert_eq!(histogram.total(), 10_000);

@@ -39,8 +39,15 @@ impl Sweep {
         id: u32,
         point: &Point,
     ) -> RunResult {
-        let mut run =
-            RunResult { id, preset: point.preset, flows: point.flows, rep: point.rep, got: None, figures: None, failure: None };
+        let mut run = RunResult {
+            id,
+            preset: point.preset,
+            flows: point.flows,
+            rep: point.rep,
+            got: None,
+            figures: None,
+            failure: None,
+        };
         self.rtt.clear();
         drain(port, console);
         self.mib_before.clear();
@@ -56,7 +63,13 @@ impl Sweep {
         run
     }
 
-    fn measure<P: Port>(&mut self, port: &mut P, plan: &Plan, point: &Point, run: &mut RunResult) -> Result<(), Failure> {
+    fn measure<P: Port>(
+        &mut self,
+        port: &mut P,
+        plan: &Plan,
+        point: &Point,
+        run: &mut RunResult,
+    ) -> Result<(), Failure> {
         let got = port.apply(&point.preset.settings).map_err(Failure::SettingFailed)?;
         run.got = Some(got);
         self.transfer.open(&mut self.net, port, point.flows)?;

@@ -12,10 +12,7 @@ pub const COLUMNS: usize = 100;
 pub fn print(out: &mut dyn Write, results: &[RunResult], is_virtual: bool) -> fmt::Result {
     let label = if is_virtual { " -- virtual: figures of the virtual Pi, not of a board" } else { "" };
     writeln!(out, "\nReceive by preset{label}\n")?;
-    writeln!(
-        out,
-        "          thr/ticks         Mbit  spacing at irq   as delivered   frames irqs       busy  ns/"
-    )?;
+    writeln!(out, "          thr/ticks         Mbit  spacing at irq   as delivered   frames irqs       busy  ns/")?;
     writeln!(
         out,
         "preset    asked    read     /s    p50   p99  max   p50   p99  max /irq   /s   rtt    %  fr  dis rc"
@@ -40,7 +37,8 @@ fn row(result: &RunResult) -> String {
     if let Some(f) = &result.figures {
         let _ = write!(text, " {:>4}", f.payload_bps.map_or(String::from("-"), mbit));
         for q in [f.irq, f.deliver] {
-            let cell = |value: fn(&crate::stats::Quantiles) -> u64| q.as_ref().map_or(String::from("-"), |q| time(value(q)));
+            let cell =
+                |value: fn(&crate::stats::Quantiles) -> u64| q.as_ref().map_or(String::from("-"), |q| time(value(q)));
             let _ = write!(text, " {:>5} {:>5} {:>4}", cell(|q| q.p50_ns), cell(|q| q.p99_ns), cell(|q| q.max_ns));
         }
         let per_irq = (f.frames * 10).checked_div(f.irqs).map_or(String::from("-"), |tenths| tenth(tenths));

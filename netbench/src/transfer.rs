@@ -95,8 +95,6 @@ pub(crate) struct Transfer {
     last: usize,
     /// Ask again on the same connection when a body has ended.
     again: bool,
-    /// Requests sent since the connections were opened.
-    requests: u64,
     failure: Option<Failure>,
 }
 
@@ -119,14 +117,8 @@ impl Transfer {
             active: 0,
             last: 0,
             again: true,
-            requests: 0,
             failure: None,
         }
-    }
-
-    /// Requests sent since the connections were opened.
-    pub fn requests(&self) -> u64 {
-        self.requests
     }
 
     /// Connects `flows` flows and asks on each; returns when every body has begun.
@@ -163,7 +155,6 @@ impl Transfer {
     fn connect<P: Port>(&mut self, net: &mut Net, port: &mut P, flows: u16) -> Result<(), Failure> {
         self.active = (flows as usize).min(self.flows.len());
         self.last = 0;
-        self.requests = 0;
         self.failure = None;
         for index in 0..self.active {
             self.flows[index].restart();
@@ -206,7 +197,6 @@ impl Transfer {
 
     fn send(&mut self, net: &mut Net, index: usize, probe: bool) {
         let bytes = if probe { &self.probe_request } else { &self.request };
-        self.requests += 1;
         let flow = &mut self.flows[index];
         flow.stage = Stage::Head;
         flow.due_b = 0;
@@ -221,7 +211,8 @@ impl Transfer {
         let mut now_ns = port.now_ns();
         loop {
             let mut frames = 0u32;
-            while net.iface.poll_ingress_single(instant(now_ns), port, &mut net.sockets) != PollIngressSingleResult::None
+            while net.iface.poll_ingress_single(instant(now_ns), port, &mut net.sockets)
+                != PollIngressSingleResult::None
             {
                 now_ns = port.now_ns();
                 self.collect(net, port, now_ns, sink);

@@ -104,7 +104,10 @@ impl<'a> BoardTree<'a> {
             tree.add_banks(&node);
         }
         if let Some(genet) = find_compatible(root, &["brcm,bcm2711-genet-v5", "brcm,genet-v5"], 0) {
-            tree.mac = genet.property("local-mac-address").and_then(|p| p.value().try_into().ok()).filter(|mac| *mac != [0; 6]);
+            tree.mac = genet
+                .property("local-mac-address")
+                .and_then(|p| p.value().try_into().ok())
+                .filter(|mac| *mac != [0; 6]);
         }
         Some(tree)
     }

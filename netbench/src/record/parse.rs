@@ -116,9 +116,8 @@ pub fn parse(line: &[u8]) -> Result<Record<'_>, LineError> {
     let seq = words.next().and_then(|w| w.parse().ok()).ok_or(LineError::Malformed)?;
     let kind = words.next().filter(|k| !k.is_empty() && k.bytes().all(|b| b.is_ascii_lowercase()));
     let fields = words.next().unwrap_or("");
-    let well_formed = |field: &str| {
-        field.split_once('=').is_some_and(|(k, v)| !k.is_empty() && v.bytes().all(is_word_byte))
-    };
+    let well_formed =
+        |field: &str| field.split_once('=').is_some_and(|(k, v)| !k.is_empty() && v.bytes().all(is_word_byte));
     if !fields.is_empty() && !fields.split(' ').all(well_formed) {
         return Err(LineError::Malformed);
     }

@@ -67,7 +67,8 @@ pub fn flatten(elf: &[u8]) -> Result<Flat, FlattenError> {
         }
         memory_bytes = memory_bytes.max(header.p_vaddr(endian) + header.p_memsz(endian));
         if in_file > 0 {
-            let data = header.data(endian, elf).map_err(|()| FlattenError::NotElf("segment outside the file".into()))?;
+            let data =
+                header.data(endian, elf).map_err(|()| FlattenError::NotElf("segment outside the file".into()))?;
             bytes.resize(bytes.len().max(start + in_file), 0);
             bytes[start..start + in_file].copy_from_slice(data);
         }
@@ -123,7 +124,9 @@ mod tests {
     #[test]
     fn header_fields_are_checked() {
         assert!(check_header(&header(), 4096).is_ok());
-        assert!(matches!(check_header(&header(), 4097), Err(FlattenError::Header(what)) if what.contains("image_size")));
+        assert!(
+            matches!(check_header(&header(), 4097), Err(FlattenError::Header(what)) if what.contains("image_size"))
+        );
         assert!(matches!(check_header(&header()[..63], 1), Err(FlattenError::NotLinkedAtZero)));
         for (at, what) in [(8, "text_offset"), (24, "flags"), (56, "magic")] {
             let mut bytes = header();

@@ -49,6 +49,12 @@ fn main() -> ExitCode {
         eprintln!("genetbench: cannot write {}: {error}", image.display());
         return ExitCode::from(2);
     }
-    println!("{}: {} bytes, {} in memory, {} relocations", image.display(), flat.bytes.len(), flat.memory_bytes, flat.relocations);
+    println!(
+        "{}: {} bytes, {} in memory, {} relocations",
+        image.display(),
+        flat.bytes.len(),
+        flat.memory_bytes,
+        flat.relocations
+    );
     ExitCode::SUCCESS
 }

@@ -41,7 +41,9 @@ pub fn new(mut state: State, level: EntryLevel, pc: u64, dtb: u64, wfe: &[u64]) 
     uc.mmio_map(
         WINDOW.0,
         WINDOW.1,
-        Some(|uc: &mut Unicorn<'_, State>, offset: u64, size: usize| u64::from(uc.get_data_mut().device_read(WINDOW.0 + offset, size))),
+        Some(|uc: &mut Unicorn<'_, State>, offset: u64, size: usize| {
+            u64::from(uc.get_data_mut().device_read(WINDOW.0 + offset, size))
+        }),
         Some(|uc: &mut Unicorn<'_, State>, offset: u64, size: usize, value: u64| {
             uc.get_data_mut().device_write(WINDOW.0 + offset, size, value as u32);
         }),

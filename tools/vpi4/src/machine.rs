@@ -70,7 +70,10 @@ impl Machine {
     pub fn new(config: MachineConfig, image: &Image) -> Result<Self> {
         let (at, bytes) = (config.load_address, image.memory_bytes);
         if !at.is_multiple_of(4096) || at < 0x1000 || at.checked_add(bytes).is_none_or(|end| end > TREE_ADDRESS) {
-            bail!("the image ({bytes} bytes) cannot be loaded at {at:#x}: a multiple of 4096 from 0x1000 to {:#x} can", TREE_ADDRESS - bytes);
+            bail!(
+                "the image ({bytes} bytes) cannot be loaded at {at:#x}: a multiple of 4096 from 0x1000 to {:#x} can",
+                TREE_ADDRESS - bytes
+            );
         }
         let board = Board::with_default_host(config.board);
         let mut ram = Ram::new(FIRST_BANK_BYTES);
@@ -158,8 +161,37 @@ impl Machine {
             let _ = write!(text, "  in {name}+{offset:#x}");
         }
         const GENERAL: [R; 31] = [
-            R::X0, R::X1, R::X2, R::X3, R::X4, R::X5, R::X6, R::X7, R::X8, R::X9, R::X10, R::X11, R::X12, R::X13, R::X14, R::X15,
-            R::X16, R::X17, R::X18, R::X19, R::X20, R::X21, R::X22, R::X23, R::X24, R::X25, R::X26, R::X27, R::X28, R::X29, R::X30,
+            R::X0,
+            R::X1,
+            R::X2,
+            R::X3,
+            R::X4,
+            R::X5,
+            R::X6,
+            R::X7,
+            R::X8,
+            R::X9,
+            R::X10,
+            R::X11,
+            R::X12,
+            R::X13,
+            R::X14,
+            R::X15,
+            R::X16,
+            R::X17,
+            R::X18,
+            R::X19,
+            R::X20,
+            R::X21,
+            R::X22,
+            R::X23,
+            R::X24,
+            R::X25,
+            R::X26,
+            R::X27,
+            R::X28,
+            R::X29,
+            R::X30,
         ];
         for (index, register) in GENERAL.into_iter().enumerate() {
             let start = if index % 4 == 0 { "\n  " } else { "  " };
@@ -231,7 +263,10 @@ impl Machine {
         let mut all = state.board.findings().to_vec();
         let (count, addresses) = state.ram.uncleaned();
         if count > 0 {
-            let text = format!("a device read {count} cache lines that were not cleaned since it read them last, the first at {:#x?}", addresses);
+            let text = format!(
+                "a device read {count} cache lines that were not cleaned since it read them last, the first at {:#x?}",
+                addresses
+            );
             all.push(Finding { at_ns: state.now_ns(), device: "cache", text });
         }
         all

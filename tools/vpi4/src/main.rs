@@ -158,7 +158,8 @@ fn config(args: &Args) -> MachineConfig {
 }
 
 fn run(args: Args) -> Result<u8> {
-    let bytes = std::fs::read(&args.image).with_context(|| format!("{} (built by `make kernel`)", args.image.display()))?;
+    let bytes =
+        std::fs::read(&args.image).with_context(|| format!("{} (built by `make kernel`)", args.image.display()))?;
     let image = Image::parse(bytes).with_context(|| args.image.display().to_string())?;
     let mut machine = Machine::new(config(&args), &image)?;
     if let Some(path) = &args.profile {
@@ -176,7 +177,8 @@ fn run(args: Args) -> Result<u8> {
         };
         machine.set_trace(Box::new(move |access| drop(writeln!(out, "{access}"))));
     }
-    let uart_file = args.uart.as_ref().map(|path| File::create(path).with_context(|| path.display().to_string())).transpose()?;
+    let uart_file =
+        args.uart.as_ref().map(|path| File::create(path).with_context(|| path.display().to_string())).transpose()?;
     let failed = Rc::new(RefCell::new(None));
     let sink_failed = failed.clone();
     let mut uart_file = uart_file.map(BufWriter::new);

@@ -81,6 +81,8 @@ pub struct Ram {
     ahead: Lines,
     /// Cleaned since a device read it last.
     clean: Lines,
+    /// Read by a device in the step that runs; they stop being clean when it ends.
+    read_now: Vec<u64>,
     checking: bool,
     /// First lines that a device read uncleaned, for the report.
     uncleaned: BTreeSet<u64>,
@@ -101,6 +103,7 @@ impl Ram {
             bytes,
             ahead: Lines::new(bytes),
             clean: Lines::new(bytes),
+            read_now: Vec::new(),
             checking: false,
             uncleaned: BTreeSet::new(),
             uncleaned_count: 0,
@@ -139,6 +142,14 @@ impl Ram {
     /// The guest's data cache is on: from here on its maintenance counts.
     pub fn set_checking(&mut self, on: bool) {
         self.checking = on;
+    }
+
+    /// A device begins to act. What it reads twice before the guest runs again needs one clean only: no store can lie
+    /// between.
+    pub fn begin_step(&mut self) {
+        for line in self.read_now.drain(..) {
+            self.clean.set(line, false);
+        }
     }
 
     /// DC CVAC, CVAU of the line at `address`.
@@ -200,7 +211,7 @@ impl GuestMemory for Ram {
                     let to = (pa + out.len() as u64).min((line + 1) * LINE);
                     self.shadow.copy_out(from, &mut out[(from - pa) as usize..(to - pa) as usize]);
                 } else if self.clean.get(line) {
-                    self.clean.set(line, false);
+                    self.read_now.push(line);
                 } else {
                     self.uncleaned_count += 1;
                     if self.uncleaned.len() < MAX_UNCLEANED {
@@ -270,7 +281,9 @@ mod tests {
         let mut out = [0; 65];
         ram.clean_line(0x3000);
         assert!(ram.read(0x3000, &mut out[..64]));
-        assert_eq!(ram.uncleaned().0, 0);
+        assert!(ram.read(0x3000, &mut out[..64]));
+        assert_eq!(ram.uncleaned().0, 0, "twice in one step");
+        ram.begin_step();
         assert!(ram.read(0x3000, &mut out));
         assert_eq!(ram.uncleaned(), (2, vec![0x3000, 0x3040]), "both lines, one cleaned too long ago");
     }

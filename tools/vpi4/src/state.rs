@@ -53,7 +53,14 @@ impl std::fmt::Display for Access {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         let (name, offset) = block_name(self.address);
         let direction = if self.write { "W" } else { "R" };
-        write!(f, "{:>12} ns  pc {:#x}  {direction}{} {name}+{offset:#x} = {:#010x}", self.at_ns, self.pc, self.size * 8, self.value)
+        write!(
+            f,
+            "{:>12} ns  pc {:#x}  {direction}{} {name}+{offset:#x} = {:#010x}",
+            self.at_ns,
+            self.pc,
+            self.size * 8,
+            self.value
+        )
     }
 }
 
@@ -215,6 +222,7 @@ impl State {
     /// Runs what is due now: devices, timers, the ends of the run.
     pub fn run_events(&mut self) {
         let now = self.now_ns();
+        self.ram.begin_step();
         self.board.run(now, &mut self.ram);
         self.drain_uart(now);
         if self.board.reset_requested().is_some_and(|at| at <= now) {
@@ -270,6 +278,7 @@ impl State {
         self.stats.device_reads += 1;
         self.stats.genet_reads += u64::from(GENET.contains(&address));
         let now = self.now_ns();
+        self.ram.begin_step();
         let value = self.board.read(now, address, size as u8, &mut self.ram);
         self.note(now, false, address, size, value);
         self.settle();
@@ -282,6 +291,7 @@ impl State {
         self.stats.genet_writes += u64::from(GENET.contains(&address));
         let now = self.now_ns();
         self.note(now, true, address, size, value);
+        self.ram.begin_step();
         self.board.write(now, address, size as u8, value, &mut self.ram);
         self.settle();
     }
@@ -327,7 +337,10 @@ fn bye_rc(line: &[u8]) -> Option<String> {
     let line = std::str::from_utf8(line).ok()?.trim_end();
     let (body, crc) = line.strip_prefix('$')?.rsplit_once('*')?;
     let mut words = body.split(' ');
-    if words.next() != Some("GB1") || words.nth(1) != Some("bye") || u32::from_str_radix(crc, 16).ok()? != crc32(body.as_bytes()) {
+    if words.next() != Some("GB1")
+        || words.nth(1) != Some("bye")
+        || u32::from_str_radix(crc, 16).ok()? != crc32(body.as_bytes())
+    {
         return None;
     }
     words.find_map(|word| word.strip_prefix("rc=")).map(str::to_owned)
@@ -335,7 +348,9 @@ fn bye_rc(line: &[u8]) -> Option<String> {
 
 /// CRC-32 of IEEE 802.3, bit by bit: a few hundred bytes a run.
 fn crc32(bytes: &[u8]) -> u32 {
-    !bytes.iter().fold(!0u32, |crc, &byte| (0..8).fold(crc ^ u32::from(byte), |c, _| c >> 1 ^ (0xedb8_8320 & (c & 1).wrapping_neg())))
+    !bytes.iter().fold(!0u32, |crc, &byte| {
+        (0..8).fold(crc ^ u32::from(byte), |c, _| c >> 1 ^ (0xedb8_8320 & (c & 1).wrapping_neg()))
+    })
 }
 
 #[cfg(test)]

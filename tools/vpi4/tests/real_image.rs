@@ -1,0 +1,159 @@
+//! The very image that goes on a card, on the virtual Pi: the main job, its determinism, and bad input.
+//!
+//! Needs target/kernel8.img: `make test` builds it first.
+
+use board::board::BoardConfig;
+use board::host::{DhcpMode, HttpFault};
+use vpi4::image::Image;
+use vpi4::{Machine, MachineConfig, Stop};
+
+fn boot(plan: &str, change: impl FnOnce(&mut BoardConfig)) -> (Stop, String, Machine) {
+    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../target/kernel8.img");
+    let image = Image::parse(std::fs::read(path).expect("target/kernel8.img: run `make kernel`")).unwrap();
+    let mut config = MachineConfig::default();
+    config.limit_ns = 120_000_000_000;
+    config.board = config.board.seeded(1);
+    config.board.bootargs = format!("console=ttyAMA0,115200 {plan}");
+    change(&mut config.board);
+    let mut machine = Machine::new(config, &image).unwrap();
+    let stop = machine.run();
+    let text = String::from_utf8_lossy(machine.uart()).into_owned();
+    (stop, text, machine)
+}
+
+/// A short plan that ends as `rc`, with `words` on the console and nothing to blame the firmware for.
+fn ends(rc: &str, words: &str, plan: &str, change: impl FnOnce(&mut BoardConfig)) -> String {
+    let (stop, text, machine) = boot(plan, change);
+    assert_eq!(stop, Stop::Bye(rc.to_owned()), "{text}");
+    assert_eq!(machine.findings(), []);
+    assert!(text.contains(words), "no `{words}` in {text}");
+    text
+}
+
+const SHORT: &str = "gb.presets=linux gb.warmup_ms=5 gb.window_ms=20";
+
+/// Fields of the `result` records of `preset`, joined over their parts.
+fn result(text: &str, preset: &str) -> Vec<(String, String)> {
+    let lines = || text.lines().filter(|l| l.starts_with("$GB1 ") && l.contains(" result "));
+    let named = lines().find(|l| l.contains(&format!("preset={preset} "))).unwrap();
+    let run = named.split(' ').find(|w| w.starts_with("run=")).unwrap();
+    let mut fields = Vec::new();
+    for line in lines().filter(|l| l.split(' ').any(|w| w == run)) {
+        let body = line.rsplit_once('*').unwrap().0;
+        fields.extend(body.split(' ').filter_map(|w| w.split_once('=')).map(|(k, v)| (k.to_owned(), v.to_owned())));
+    }
+    fields
+}
+
+fn number(fields: &[(String, String)], key: &str) -> u64 {
+    fields.iter().find(|(k, _)| k == key).unwrap_or_else(|| panic!("no {key} in {fields:?}")).1.parse().unwrap()
+}
+
+#[test]
+fn the_main_job() {
+    let text = ends("ok", "Receive by preset -- virtual", "", |_| {});
+    for preset in ["amiga", "poll"] {
+        let fields = result(&text, preset);
+        assert!(number(&fields, "payload_bps") >= 940_000_000, "{preset}");
+        assert_eq!(number(&fields, "discards"), 0, "{preset}");
+    }
+    let fields = result(&text, "ticks4096");
+    // 4096 ticks of 8.192 us, and the round trip that the window waits for.
+    let delay_ns = 4096 * 8192;
+    let hump_ns = number(&fields, "irq_max_ns");
+    assert!(hump_ns.abs_diff(delay_ns) * 100 < delay_ns, "{hump_ns}");
+    assert!(number(&fields, "near_timeout_ppm") > 0);
+    let bound_bps = 262_144 * 8 * 1_000_000_000 / (200_000 + delay_ns);
+    assert!(number(&fields, "payload_bps").abs_diff(bound_bps) * 20 < bound_bps);
+    for line in text.lines().filter(|l| !l.starts_with("$GB1")).skip_while(|l| !l.starts_with("Receive by")) {
+        assert!(line.len() <= 100, "{line}");
+    }
+}
+
+#[test]
+fn one_seed_gives_the_same_bytes_and_another_does_not() {
+    let plan = "gb.presets=linux,amiga,poll gb.warmup_ms=5 gb.window_ms=20";
+    let (first, second) = (boot(plan, |_| {}), boot(plan, |_| {}));
+    assert_eq!(first.0, Stop::Bye("ok".to_owned()));
+    assert_eq!((first.1, first.2.stats()), (second.1, second.2.stats()));
+    assert!(boot(plan, |board| board.genet.seed = 9).1 != boot(plan, |_| {}).1);
+}
+
+#[test]
+fn no_link_partner() {
+    ends("link.down", "check the cable", SHORT, |board| board.link.partner.present = false);
+}
+
+#[test]
+fn no_dhcp_answer() {
+    ends("dhcp.timeout", "no DHCP server answered", SHORT, |board| board.peer.dhcp = DhcpMode::Silent);
+}
+
+#[test]
+fn name_not_found() {
+    let plan = format!("{SHORT} gb.url=http://nobody.genetbench.test/data");
+    ends("dns.not_found", "no such host", &plan, |_| {});
+}
+
+#[test]
+fn connection_refused() {
+    ends("tcp.refused", "nothing listens there", SHORT, |board| board.peer.fault = HttpFault::Refuse);
+}
+
+#[test]
+fn no_such_file() {
+    let plan = format!("{SHORT} gb.url=http://peer.genetbench.test/nothing");
+    ends("http.status", "the server answered 404", &plan, |_| {});
+}
+
+#[test]
+fn a_body_shorter_than_promised() {
+    let fault = HttpFault::ShortBody { after_bytes: 1 << 20 };
+    ends("http.short", "promised bytes", SHORT, |board| board.peer.fault = fault);
+}
+
+#[test]
+fn reset_in_the_middle() {
+    let fault = HttpFault::Reset { after_bytes: 1 << 20 };
+    ends("tcp.reset", "the peer reset the connection", SHORT, |board| board.peer.fault = fault);
+}
+
+#[test]
+fn a_plan_with_mistakes_runs_as_far_as_it_is_right() {
+    let plan = format!("{SHORT} gb.flow=2 gb.repeats=0");
+    let text = ends("plan.bad", "did you mean `gb.flows`?", &plan, |_| {});
+    assert!(text.contains("a number from 1 to 100"), "{text}");
+    assert!(number(&result(&text, "linux"), "payload_bps") > 900_000_000);
+}
+
+#[test]
+fn a_failed_point_does_not_end_the_sweep() {
+    let text =
+        ends("tcp.reset", "Receive by preset", "gb.presets=linux,poll gb.warmup_ms=5 gb.window_ms=20", |board| {
+            board.peer.fault = HttpFault::Reset { after_bytes: 1 << 20 };
+            board.peer.fault_requests = 0..1;
+        });
+    assert_eq!(text.lines().filter(|l| l.contains(" result ") && l.contains("rc=ok")).count(), 1, "{text}");
+}
+
+#[test]
+fn a_board_whose_genet_does_not_answer() {
+    for value in [0, u32::MAX] {
+        let (stop, text, _) = boot(SHORT, |board| board.genet.absent = Some(value));
+        assert_eq!(stop, Stop::Bye("genet.absent".to_owned()), "{text}");
+        assert!(text.contains("no GENET v5 answers") && text.contains("Commands: help"), "{text}");
+    }
+}
+
+#[test]
+fn the_console_obeys_after_a_session() {
+    let (stop, _, mut machine) = boot(SHORT, |_| {});
+    assert_eq!(stop, Stop::Bye("ok".to_owned()));
+    machine.type_text(b"hepl\r");
+    assert_eq!(machine.run_until_text("no such command. Try: help"), Stop::Text);
+    machine.type_text(b"run gb.presets=poll gb.warmup_ms=5 gb.window_ms=20\r");
+    assert_eq!(machine.run_until_text("[1/1] poll"), Stop::Text);
+    assert_eq!(machine.run(), Stop::Bye("ok".to_owned()));
+    machine.type_text(b"reboot\r");
+    assert_eq!(machine.run(), Stop::Reset);
+}
