@@ -182,6 +182,10 @@ impl Port for BoardPort {
         self.link
     }
 
+    fn heap_b(&self) -> Option<u64> {
+        Some(crate::mem::heap::used_bytes() as u64)
+    }
+
     fn mac(&self) -> [u8; 6] {
         self.mac
     }

@@ -61,6 +61,11 @@ pub trait Port: smoltcp::phy::Device {
     /// The link, supervised: may talk to the PHY, but not more often than every 100 ms.
     fn link(&mut self) -> LinkState;
 
+    /// Memory in use, bytes, if there is a heap of our own.
+    fn heap_b(&self) -> Option<u64> {
+        None
+    }
+
     /// The port's address.
     fn mac(&self) -> [u8; 6];
 }

@@ -186,17 +186,25 @@ impl Recorder {
 
     /// Ends a session in which no plan could run, for the reason `rc`.
     pub fn bye_without_runs(&mut self, out: &mut dyn Write, rc: &str) {
-        self.bye(out, 0, 0, rc);
+        self.bye(out, 0, 0, rc, |_| {});
     }
 
-    /// Ends a plan. `records` counts this record too.
-    pub(crate) fn bye(&mut self, out: &mut dyn Write, runs: u32, failed: u32, rc: &str) {
+    /// Ends a plan; `more` adds fields. `records` counts this record too.
+    pub(crate) fn bye(
+        &mut self,
+        out: &mut dyn Write,
+        runs: u32,
+        failed: u32,
+        rc: &str,
+        more: impl FnOnce(&mut Fields<'_>),
+    ) {
         let records = self.next_seq + 1;
         self.record(out, "bye", |r| {
             r.num("runs", runs);
             r.num("failed", failed);
             r.num("records", records);
             r.word("rc", rc);
+            more(r);
         });
     }
 }

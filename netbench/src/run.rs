@@ -34,10 +34,18 @@ pub fn report_problems<C: Console>(console: &mut C, problems: &[PlanProblem]) {
     }
 }
 
+/// What the last record tells besides the outcome.
+#[derive(Default)]
+struct Facts {
+    heap_b: Option<u64>,
+    link_to_first_byte_us: Option<u64>,
+}
+
 /// Runs `plan`: link, address, name, every point, and the table last.
 pub fn run<P: Port, C: Console>(port: &mut P, console: &mut C, recorder: &mut Recorder, plan: &Plan) -> Outcome {
     let mut results = Vec::with_capacity(plan.points().len());
-    let failure = sweep(port, console, recorder, plan, &mut results).err();
+    let mut facts = Facts::default();
+    let failure = sweep(port, console, recorder, plan, &mut results, &mut facts).err();
     let failed = results.iter().filter(|r| r.failure.is_some()).count() as u32;
     let first = results.iter().find(|r| r.failure.is_some()).map(|r| r.rc());
     let plan_rc = if plan.problems > 0 { "plan.bad" } else { "ok" };
@@ -46,7 +54,10 @@ pub fn run<P: Port, C: Console>(port: &mut P, console: &mut C, recorder: &mut Re
     if let Some(failure) = &failure {
         let _ = writeln!(console, "stopped: {failure}");
     }
-    recorder.bye(console, outcome.runs, outcome.failed, rc);
+    recorder.bye(console, outcome.runs, outcome.failed, rc, |r| {
+        r.maybe("heap_b", facts.heap_b);
+        r.maybe("link_to_first_byte_us", facts.link_to_first_byte_us);
+    });
     drain(port, console);
     if !results.is_empty() {
         results.sort_by_key(|r| (plan.presets.iter().position(|p| core::ptr::eq(*p, r.preset)), r.flows, r.rep));
@@ -62,9 +73,11 @@ fn sweep<P: Port, C: Console>(
     recorder: &mut Recorder,
     plan: &Plan,
     results: &mut Vec<RunResult>,
+    facts: &mut Facts,
 ) -> Result<(), Failure> {
     let url = Url::parse(&plan.url).map_err(Failure::Url)?;
     let link = wait_for_link(port, console, plan)?;
+    let link_ns = port.now_ns();
     record_link(recorder, console, &link, port.mac());
     let mut net = Net::new(port, plan.max_flows(), plan.window_b, plan.seed);
     let _ = writeln!(console, "DHCP: asking for an address (at most {} s)", DHCP_WAIT_MS / 1000);
@@ -104,6 +117,8 @@ fn sweep<P: Port, C: Console>(
             let _ = writeln!(console, "      {}: {failure}", failure.rc());
         }
         results.push(run);
+        facts.link_to_first_byte_us = sweep.first_body_ns.map(|ns| (ns - link_ns) / 1000);
+        facts.heap_b = port.heap_b();
     }
     Ok(())
 }

@@ -21,12 +21,21 @@ pub(crate) struct Sweep {
     meter: Meter,
     rtt: Histogram,
     mib_before: Vec<(&'static str, u64)>,
+    /// When the first body had begun on every flow, ns.
+    pub first_body_ns: Option<u64>,
 }
 
 impl Sweep {
     /// Allocates what is measured with.
     pub fn new(net: Net, transfer: Transfer) -> Sweep {
-        Sweep { net, transfer, meter: Meter::new(), rtt: Histogram::new(), mib_before: Vec::with_capacity(128) }
+        Sweep {
+            net,
+            transfer,
+            meter: Meter::new(),
+            rtt: Histogram::new(),
+            mib_before: Vec::with_capacity(128),
+            first_body_ns: None,
+        }
     }
 
     /// Runs one point and writes its records.
@@ -73,6 +82,7 @@ impl Sweep {
         let got = port.apply(&point.preset.settings).map_err(Failure::SettingFailed)?;
         run.got = Some(got);
         self.transfer.open(&mut self.net, port, point.flows)?;
+        self.first_body_ns.get_or_insert(port.now_ns());
         self.warm_up(port, plan.warmup_ms)?;
         let before = port.totals();
         let start_ns = port.now_ns();

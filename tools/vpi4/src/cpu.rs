@@ -71,7 +71,7 @@ fn add_hooks(uc: &mut Engine, wfe: &[u64]) -> Result<(), uc_error> {
         sysreg::cache_operation(uc.get_data_mut(), register);
         false
     })?;
-    uc.add_intr_hook(|uc, number| on_exception(uc, number))?;
+    uc.add_intr_hook(on_exception)?;
     uc.add_insn_invalid_hook(|uc| {
         let pc = uc.pc_read().unwrap_or(0);
         die(uc, format!("undefined instruction at {pc:#x} that the engine cannot raise"));

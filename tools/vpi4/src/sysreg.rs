@@ -60,7 +60,7 @@ pub fn write(state: &mut State, register: &Register, now: u64) -> bool {
         }
         (3, 9, 13, 0) => state.pmu.origin = state.awake_cycles(now).wrapping_sub(value),
         // Enables, filters and event counters: the cycle counter always runs here, the others never.
-        (3, 9, 12 | 13 | 14, _) | (3, 14, 8..=15, _) => {}
+        (3, 9, 12..=14, _) | (3, 14, 8..=15, _) => {}
         (0, 1, 0, 0) | (4, 1, 0, 0) => {
             // SCTLR: bit 2 turns the data cache on; from then on its maintenance is checked.
             state.ram.set_checking(value & 4 != 0);
