@@ -2,3 +2,4 @@
 
 core::arch::global_asm!(include_str!("boot.s"));
 core::arch::global_asm!(include_str!("vectors.s"));
+core::arch::global_asm!(include_str!("memcpy.s"));

@@ -1,7 +1,7 @@
 //! The map that the image runs under.
 //!
-//! Built before the MMU is on by [`boot_build_page_tables`], which `boot.s` calls; grows later by
-//! [`extend`] (the device tree, the spin-table page). Maps only what is known to exist: the image
+//! Built before the MMU is on by `boot_build_page_tables`, which `boot.s` calls; grows later by
+//! `extend` (the device tree, the spin-table page). Maps only what is known to exist: the image
 //! itself and the peripheral window. Normal memory may be read speculatively, so RAM that nobody
 //! needs stays unmapped.
 

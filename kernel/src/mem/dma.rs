@@ -13,8 +13,8 @@ use core::sync::atomic::{AtomicBool, Ordering};
 
 /// Receive buffers: one of 2048 bytes for each of the 256 descriptors.
 pub const RX_BYTES: usize = 256 * 2048;
-/// Transmit buffers: 64 of 2048 bytes.
-pub const TX_BYTES: usize = 64 * 2048;
+/// Transmit buffers: one of 2048 bytes for each of the 256 descriptors, so that completion is asked for rarely.
+pub const TX_BYTES: usize = 256 * 2048;
 /// Mailbox message: one 4 KiB page is more than any tag list needs.
 pub const MAILBOX_BYTES: usize = 4096;
 
