@@ -41,7 +41,7 @@ fn row(result: &RunResult) -> String {
                 |value: fn(&crate::stats::Quantiles) -> u64| q.as_ref().map_or(String::from("-"), |q| time(value(q)));
             let _ = write!(text, " {:>5} {:>5} {:>4}", cell(|q| q.p50_ns), cell(|q| q.p99_ns), cell(|q| q.max_ns));
         }
-        let per_irq = (f.frames * 10).checked_div(f.irqs).map_or(String::from("-"), tenth);
+        let per_irq = (f.frames * 10 + f.irqs / 2).checked_div(f.irqs).map_or(String::from("-"), tenth);
         let _ = write!(
             text,
             " {per_irq:>4} {:>4} {:>5} {:>3} {:>4} {:>3}",

@@ -4,17 +4,22 @@
 
 use board::board::BoardConfig;
 use board::host::{DhcpMode, HttpFault};
+use vpi4::cpu::EntryLevel;
 use vpi4::image::Image;
 use vpi4::{Machine, MachineConfig, Stop};
 
 fn boot(plan: &str, change: impl FnOnce(&mut BoardConfig)) -> (Stop, String, Machine) {
+    boot_as(plan, |config| change(&mut config.board))
+}
+
+fn boot_as(plan: &str, change: impl FnOnce(&mut MachineConfig)) -> (Stop, String, Machine) {
     let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../target/kernel8.img");
     let image = Image::parse(std::fs::read(path).expect("target/kernel8.img: run `make kernel`")).unwrap();
     let mut config = MachineConfig::default();
     config.limit_ns = 120_000_000_000;
     config.board = config.board.seeded(1);
     config.board.bootargs = format!("console=ttyAMA0,115200 {plan}");
-    change(&mut config.board);
+    change(&mut config);
     let mut machine = Machine::new(config, &image).unwrap();
     let stop = machine.run();
     let text = String::from_utf8_lossy(machine.uart()).into_owned();
@@ -77,6 +82,28 @@ fn one_seed_gives_the_same_bytes_and_another_does_not() {
     assert_eq!(first.0, Stop::Bye("ok".to_owned()));
     assert_eq!((first.1, first.2.stats()), (second.1, second.2.stats()));
     assert!(boot(plan, |board| board.genet.seed = 9).1 != boot(plan, |_| {}).1);
+}
+
+#[test]
+fn enters_at_either_level_and_any_address() {
+    for (level, load_address, memory_mib) in
+        [(EntryLevel::El1, 0x8_0000, 1024), (EntryLevel::El2, 0x28_0000, 8192), (EntryLevel::El1, 0x1234_5000, 4096)]
+    {
+        let (stop, text, machine) = boot_as(SHORT, |config| {
+            (config.level, config.load_address, config.board.memory_mib) = (level, load_address, memory_mib);
+        });
+        assert_eq!((stop, machine.findings()), (Stop::Bye("ok".to_owned()), vec![]), "{text}");
+        assert!(text.contains(if level == EntryLevel::El1 { "entered at EL1" } else { "entered at EL2" }), "{text}");
+    }
+}
+
+#[test]
+fn registers_found_at_boot_are_what_a_driver_gets_that_never_writes_them() {
+    let text = ends("ok", "511/4096", "gb.presets=linux,freebsd gb.window_ms=100", |board| {
+        (board.genet.found.threshold, board.genet.found.timeout) = (511, 4096);
+    });
+    assert!(number(&result(&text, "linux"), "payload_bps") > 900_000_000);
+    assert!(number(&result(&text, "freebsd"), "payload_bps") < 70_000_000);
 }
 
 #[test]
