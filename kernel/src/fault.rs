@@ -72,6 +72,7 @@ fn report(body: impl FnOnce(&mut FaultConsole)) -> ! {
     }
     watchdog::start(RESET_AFTER_MS);
     loop {
-        aarch64_cpu::asm::wfi();
+        // Not WFI: an interrupt that is pending and stays masked would end it at once, again and again.
+        aarch64_cpu::asm::wfe();
     }
 }

@@ -237,6 +237,14 @@ impl Machine {
         state.forget_bye();
     }
 
+    /// Overwrites guest memory: a fault for tests. Code that has run already stays as it was translated.
+    ///
+    /// # Errors
+    /// The range is not all RAM.
+    pub fn write_memory(&mut self, address: u64, bytes: &[u8]) -> Result<()> {
+        self.engine.mem_write(address, bytes).map_err(|error| anyhow::anyhow!("write at {address:#x}: {error:?}"))
+    }
+
     /// Counts since reset.
     pub fn stats(&self) -> Stats {
         self.engine.get_data().snapshot()

@@ -184,3 +184,34 @@ fn the_console_obeys_after_a_session() {
     machine.type_text(b"reboot\r");
     assert_eq!(machine.run(), Stop::Reset);
 }
+
+/// Start of `name` in the linked firmware, from the image's start.
+fn symbol(name: &str) -> u64 {
+    use object::{Object, ObjectSymbol};
+    let top = std::path::PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/../.."));
+    let target = std::env::var_os("CARGO_TARGET_DIR").map_or(top.join("target"), std::path::PathBuf::from);
+    let elf = std::fs::read(target.join("aarch64-unknown-none/kernel/kernel")).expect("run `make kernel`");
+    let file = object::File::parse(&*elf).unwrap();
+    file.symbols().find(|s| s.name() == Ok(name)).unwrap().address()
+}
+
+#[test]
+fn an_unexpected_exception_is_reported_and_the_board_resets() {
+    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../target/kernel8.img");
+    let image = Image::parse(std::fs::read(path).unwrap()).unwrap();
+    let config = MachineConfig { limit_ns: 14_000_000_000, ..MachineConfig::default() };
+    let at = config.load_address + symbol("kernel_irq");
+    let mut machine = Machine::new(config, &image).unwrap();
+    // Before the first interrupt: the engine does not notice changes of code that it has translated.
+    assert_eq!(machine.run_until_text("genetbench"), Stop::Text);
+    let broken_ns = machine.stats().now_ns;
+    machine.write_memory(at, &[0; 4]).unwrap(); // UDF
+    let stop = machine.run();
+    let text = String::from_utf8_lossy(machine.uart()).into_owned();
+    assert_eq!(stop, Stop::Reset, "{text}");
+    let report = &text[text.find("*** EXCEPTION").expect("a report")..];
+    assert!(report.contains(&format!("{at:#x}")) || report.contains(&format!("{at:x}")), "{report}");
+    assert!(report.contains("called from image") && report.contains("resets in 10 s"), "{report}");
+    let waited_ns = machine.stats().now_ns - broken_ns;
+    assert!((10_000_000_000..12_000_000_000).contains(&waited_ns), "{waited_ns}");
+}
