@@ -194,29 +194,10 @@ impl<'a> Facts<'a> {
     }
 }
 
-/// The console as the benchmark sees it.
-struct Bench;
-
-impl core::fmt::Write for Bench {
-    fn write_str(&mut self, text: &str) -> core::fmt::Result {
-        Console.write_str(text)
-    }
-}
-
-impl netbench::Console for Bench {
-    fn pending(&self) -> usize {
-        uart::pending()
-    }
-
-    fn read_byte(&mut self) -> Option<u8> {
-        uart::read_byte()
-    }
-}
-
 /// Runs the plan of the boot arguments once, then serves the console for ever.
 fn session(facts: &Facts<'_>, bootargs: &str, out: &mut Console) -> ! {
     let mut recorder = Recorder::new();
-    recorder.hello(&mut Bench, &facts.hello());
+    recorder.hello(&mut Console, &facts.hello());
     if gic::init().is_none() {
         log::warn!("no GIC answers: is enable_gic=1 in config.txt? The console will not work without interrupts");
     }
@@ -225,7 +206,7 @@ fn session(facts: &Facts<'_>, bootargs: &str, out: &mut Console) -> ! {
     let mut port = match port {
         Ok(port) => Some(port),
         Err(reason) => {
-            recorder.bye_without_runs(&mut Bench, reason);
+            recorder.bye_without_runs(&mut Console, reason);
             None
         }
     };
@@ -252,7 +233,7 @@ fn bring_up(facts: &Facts<'_>, recorder: &mut Recorder, out: &mut Console) -> Re
         }
     };
     genet::found(&registers, |block, name, offset, value| {
-        recorder.record(&mut Bench, "found", |r| {
+        recorder.record(&mut Console, "found", |r| {
             r.word("block", block);
             r.word("reg", name);
             r.hex("offset", offset.into());
@@ -278,7 +259,7 @@ fn bring_up(facts: &Facts<'_>, recorder: &mut Recorder, out: &mut Console) -> Re
         writeln!(out, "  GENET   revision {revision:#010x}, PHY {:#010x} at MDIO address {}", phy.id(), phy.address());
     let address = phy.address();
     Bcm54210e::found(&mut genet.mdio(), address, |name, offset, value| {
-        recorder.record(&mut Bench, "found", |r| {
+        recorder.record(&mut Console, "found", |r| {
             r.word("block", "phy");
             r.word("reg", name);
             r.hex("offset", offset.into());
@@ -294,10 +275,10 @@ fn bring_up(facts: &Facts<'_>, recorder: &mut Recorder, out: &mut Console) -> Re
 /// Runs the plan in `words`.
 fn run(port: Option<&mut BoardPort>, recorder: &mut Recorder, words: &str) {
     let (plan, problems) = netbench::plan::parse(words);
-    netbench::report_problems(&mut Bench, &problems);
+    netbench::report_problems(&mut Console, &problems);
     match port {
         Some(port) => {
-            netbench::run(port, &mut Bench, recorder, &plan);
+            netbench::run(port, &mut Console, recorder, &plan);
         }
         None => {
             let _ = writeln!(Console, "No network port: the plan cannot run.");
@@ -346,7 +327,7 @@ fn obey(command: Command, line: &[u8], port: &mut Option<BoardPort>, recorder: &
             let words = text.trim_start().strip_prefix("run").unwrap_or("").trim();
             run(port.as_mut(), recorder, if words.is_empty() { bootargs } else { words });
         }
-        Command::Reprint => recorder.reprint(&mut Bench, |_| uart::flush()),
+        Command::Reprint => recorder.reprint(&mut Console, |_| uart::flush()),
         Command::Reboot => {
             let _ = writeln!(Console, "resetting");
             uart::flush();

@@ -5,7 +5,7 @@ use crate::board::uart;
 use crate::irq::{self, GenetRegisters};
 use crate::mem::dma::DmaRegion;
 use genet::{ApplyError, FrameStamp, Genet, LinkState, RxMode, RxReadback, RxSettings};
-use netbench::{Port, Totals};
+use netbench::{Load, Port, Totals};
 use phy::{Advertise, Bcm54210e, PhyError};
 use smoltcp::phy::{Device, DeviceCapabilities};
 use smoltcp::time::Instant;
@@ -138,8 +138,7 @@ impl Port for BoardPort {
     }
 
     fn totals(&mut self) -> Totals {
-        let busy_ns = counter::cycles_to_ns(counter::cycles() - self.idle_cycles);
-        let irqs = irq::totals().rx;
+        let Load { irqs, busy_ns } = self.load();
         let c = self.genet.counters();
         Totals {
             irqs,
@@ -154,6 +153,10 @@ impl Port for BoardPort {
             pause_received: c.pause_received(),
             busy_ns,
         }
+    }
+
+    fn load(&self) -> Load {
+        Load { irqs: irq::totals().rx, busy_ns: counter::cycles_to_ns(counter::cycles() - self.idle_cycles) }
     }
 
     fn for_each_mib(&mut self, f: &mut dyn FnMut(&'static str, u64)) {
@@ -188,6 +191,16 @@ impl Port for BoardPort {
 
     fn mac(&self) -> [u8; 6] {
         self.mac
+    }
+}
+
+impl netbench::Console for uart::Console {
+    fn pending(&self) -> usize {
+        uart::pending()
+    }
+
+    fn read_byte(&mut self) -> Option<u8> {
+        uart::read_byte()
     }
 }
 

@@ -50,10 +50,7 @@ pub trait Port: smoltcp::phy::Device {
     fn totals(&mut self) -> Totals;
 
     /// What an interval inside a window needs to know. Must be cheap: no device reads.
-    fn load(&mut self) -> Load {
-        let totals = self.totals();
-        Load { irqs: totals.irqs, busy_ns: totals.busy_ns }
-    }
+    fn load(&self) -> Load;
 
     /// Every MIB counter by its name, since reset.
     fn for_each_mib(&mut self, f: &mut dyn FnMut(&'static str, u64));

@@ -16,8 +16,8 @@ const DRAIN_NS: u64 = 4_000_000_000;
 
 /// What every point of a sweep uses again.
 pub(crate) struct Sweep {
-    pub net: Net,
-    pub transfer: Transfer,
+    net: Net,
+    transfer: Transfer,
     meter: Meter,
     rtt: Histogram,
     mib_before: Vec<(&'static str, u64)>,

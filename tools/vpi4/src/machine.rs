@@ -59,7 +59,6 @@ pub enum Stop {
 /// A virtual Pi 4.
 pub struct Machine {
     engine: Engine,
-    limit_ns: u64,
 }
 
 impl Machine {
@@ -85,7 +84,7 @@ impl Machine {
         let wfe = cpu::wfe_addresses(&image.bytes, at);
         let engine = cpu::new(state, config.level, at, TREE_ADDRESS, &wfe)
             .map_err(|error| anyhow::anyhow!("the Unicorn engine refused: {error:?}"))?;
-        Ok(Machine { engine, limit_ns: config.limit_ns })
+        Ok(Machine { engine })
     }
 
     /// Runs until the firmware has said `bye`, or something else ends it.
@@ -248,11 +247,6 @@ impl Machine {
     /// Counts since reset.
     pub fn stats(&self) -> Stats {
         self.engine.get_data().snapshot()
-    }
-
-    /// Virtual time since reset, ns, and its limit.
-    pub fn time_ns(&self) -> (u64, u64) {
-        (self.engine.get_data().now_ns(), self.limit_ns)
     }
 
     /// The board.

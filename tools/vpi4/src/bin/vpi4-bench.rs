@@ -17,7 +17,6 @@ struct Run {
     banner_us: u64,
     link_to_first_byte_us: Option<u64>,
     heap_bytes: Option<u64>,
-    text: String,
 }
 
 fn run(image: &Image, elf: &[u8], window_ms: u64) -> Result<Run> {
@@ -42,7 +41,6 @@ fn run(image: &Image, elf: &[u8], window_ms: u64) -> Result<Run> {
         banner_us,
         link_to_first_byte_us: field(&text, "bye", "link_to_first_byte_us"),
         heap_bytes: field(&text, "bye", "heap_b"),
-        text,
     })
 }
 
@@ -86,6 +84,5 @@ fn main() -> Result<()> {
     json.push_str("  \"note\": \"virtual: figures of the virtual Pi 4; emulated_mips is the host's\"\n}\n");
     std::fs::write(out_path, json).with_context(|| out_path.clone())?;
     println!("(virtual but for emulated_mips; {} frames; written to {out_path})", frames);
-    let _ = long.text;
     Ok(())
 }
