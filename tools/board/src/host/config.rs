@@ -1,6 +1,7 @@
 //! What a host is made from, and its faults.
 
 use std::ops::Range;
+use std::rc::Rc;
 
 /// Congestion control of its TCP.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -144,8 +145,10 @@ pub struct HostConfig {
     pub names: Vec<(String, [u8; 4])>,
     /// Port of the HTTP server.
     pub http_port: u16,
-    /// Its files.
+    /// Its files with generated content, by HTTP and TFTP.
     pub objects: Vec<Object>,
+    /// Files with content of their own, by name, for TFTP only.
+    pub files: Vec<(String, Rc<[u8]>)>,
     /// From the last byte of a request to the first of the response.
     pub response_latency_ns: u64,
     /// The HTTP server's fault.
@@ -178,6 +181,7 @@ impl Default for HostConfig {
             dns: DnsMode::default(),
             names: vec![("peer.genetbench.test".to_owned(), ip)],
             http_port: 80,
+            files: Vec::new(),
             objects: vec![Object { path: "/data".to_owned(), bytes: 64 << 20 }],
             response_latency_ns: 20_000,
             fault: HttpFault::None,
