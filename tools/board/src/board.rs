@@ -20,6 +20,7 @@ use crate::gpio::Gpio;
 use crate::host::{Host, HostHandle};
 use crate::link::Peer;
 use crate::mailbox::{self, Facts, Mailbox};
+use crate::miniuart::{self, MiniUart};
 use crate::path::Path;
 use crate::pcap::Capture;
 use crate::pl011::{self, Pl011, SentByte};
@@ -36,6 +37,8 @@ pub const WINDOW: Range<u64> = 0xFC00_0000..0x1_0000_0000;
 pub const GENET_INTID: [u32; 2] = [189, 190];
 
 const DEVICE: &str = "board";
+/// Core clock: the mini UART's.
+const CORE_HZ: u64 = 500_000_000;
 /// Complaints kept; later ones are counted only.
 const MAX_FINDINGS: usize = 10_000;
 
@@ -49,6 +52,7 @@ enum Block {
     Distributor,
     Interface,
     Uart,
+    MiniUart,
     Gpio,
     Mailbox,
     Pm,
@@ -66,6 +70,7 @@ fn decode(pa: u64) -> (Block, u32) {
         0xFF84_2000..0xFF84_4000 => at(Block::Interface, 0xFF84_2000),
         0xFE20_1000..0xFE20_1400 => ((Block::Uart), (pa & 0xFFF) as u32 % 0x400),
         0xFE20_0000..0xFE20_0100 => at(Block::Gpio, 0xFE20_0000),
+        0xFE21_5000..0xFE21_5080 => at(Block::MiniUart, 0xFE21_5000),
         0xFE00_B880..0xFE00_B8C0 => at(Block::Mailbox, 0xFE00_B880),
         0xFE10_0000..0xFE10_0200 => at(Block::Pm, 0xFE10_0000),
         0xFE00_3000..0xFE00_3020 => at(Block::SystemTimer, 0xFE00_3000),
@@ -75,12 +80,13 @@ fn decode(pa: u64) -> (Block, u32) {
 }
 
 /// Models with events of their own, in the order in which simultaneous events run.
-const SOURCES: usize = 5;
+const SOURCES: usize = 6;
 const GENET: usize = 0;
 const UART: usize = 1;
 const MAILBOX: usize = 2;
 const PM: usize = 3;
 const TIMER: usize = 4;
+const MINI_UART: usize = 5;
 
 /// A Pi 4 without processors and memory.
 pub struct Board {
@@ -88,6 +94,7 @@ pub struct Board {
     genet: Genet,
     gic: Gic,
     uart: Pl011,
+    mini_uart: MiniUart,
     gpio: Gpio,
     mailbox: Mailbox,
     pm: Pm,
@@ -118,7 +125,7 @@ impl Board {
             uart_clock_hz: config.uart_clock_hz,
             arm_clock_hz: config.arm_clock_hz,
             arm_clock_range_hz: config.arm_clock_range_hz,
-            core_clock_hz: 500_000_000,
+            core_clock_hz: CORE_HZ as u32,
             temperature_milli_c: config.temperature_milli_c,
             throttled: config.throttled,
         };
@@ -126,7 +133,8 @@ impl Board {
             genet: Genet::new(&config.genet, &config.link, peer),
             gic: Gic::new(),
             uart: Pl011::new(u64::from(config.uart_clock_hz), config.terminal_baud),
-            gpio: Gpio::new(config.uart_on_header),
+            mini_uart: MiniUart::new(CORE_HZ, config.terminal_baud, config.mini_uart_on_header),
+            gpio: Gpio::new(config.uart_on_header, config.mini_uart_on_header),
             mailbox: Mailbox::new(config.mailbox.clone(), facts),
             pm: Pm::new(config.reset_status),
             timer: SystemTimer::default(),
@@ -142,7 +150,10 @@ impl Board {
             capture: None,
             config,
         };
-        board.uart.set_pins(board.gpio.uart0_on_header());
+        board.set_pins();
+        if board.config.uart_on_header {
+            board.uart.set_up_by_firmware();
+        }
         for source in 0..SOURCES {
             board.settle(0, source);
         }
@@ -189,6 +200,12 @@ impl Board {
         dtb::build(&self.config.tree())
     }
 
+    /// Tells the UARTs which of them has the header's pins.
+    fn set_pins(&mut self) {
+        self.uart.set_pins(self.gpio.uart0_on_header());
+        self.mini_uart.set_pins(self.gpio.mini_uart_on_header());
+    }
+
     // ---- accesses ----
 
     /// A read by core 0 of `size` (1, 2 or 4) bytes at physical address `pa`.
@@ -223,6 +240,11 @@ impl Board {
             Block::Uart => {
                 let value = self.uart.read(now, offset, size, findings);
                 self.settle(now, UART);
+                value
+            }
+            Block::MiniUart => {
+                let value = self.mini_uart.read(now, offset, size, findings);
+                self.settle(now, MINI_UART);
                 value
             }
             Block::Gpio => self.gpio.read(now, offset, size, findings),
@@ -262,9 +284,13 @@ impl Board {
                 self.uart.write(now, offset, size, value, findings);
                 self.settle(now, UART);
             }
+            Block::MiniUart => {
+                self.mini_uart.write(now, offset, size, value, findings);
+                self.settle(now, MINI_UART);
+            }
             Block::Gpio => {
                 self.gpio.write(now, offset, size, value, findings);
-                self.uart.set_pins(self.gpio.uart0_on_header());
+                self.set_pins();
             }
             Block::Mailbox => {
                 self.mailbox.write(now, offset, size, value, &mut Env { mem, findings });
@@ -311,6 +337,7 @@ impl Board {
                 GENET => self.genet.run(at, &mut env),
                 UART => self.uart.run(at, env.findings),
                 MAILBOX => self.mailbox.run(at, &mut env),
+                MINI_UART => self.mini_uart.run(at, env.findings),
                 PM => self.reset_at = self.reset_at.or(Some(at)),
                 _ => self.timer.run(at),
             }
@@ -331,6 +358,11 @@ impl Board {
                 self.gic.set_spi(now, pl011::INTID, self.uart.irq(), findings);
                 self.uart_output.extend(self.uart.take_output());
                 self.uart.next_event()
+            }
+            MINI_UART => {
+                self.gic.set_spi(now, miniuart::INTID, self.mini_uart.irq(), findings);
+                self.uart_output.extend(self.mini_uart.take_output());
+                self.mini_uart.next_event()
             }
             MAILBOX => {
                 self.gic.set_spi(now, mailbox::INTID, self.mailbox.irq(), findings);
@@ -384,8 +416,13 @@ impl Board {
 
     /// The terminal types `bytes` from `now` on.
     pub fn uart_input(&mut self, now: u64, bytes: &[u8]) {
-        self.uart.type_bytes(now, bytes);
-        self.settle(now, UART);
+        if self.gpio.mini_uart_on_header() {
+            self.mini_uart.type_bytes(now, bytes);
+            self.settle(now, MINI_UART);
+        } else {
+            self.uart.type_bytes(now, bytes);
+            self.settle(now, UART);
+        }
     }
 
     /// When the watchdog reset the board.

@@ -15,6 +15,7 @@ pub mod gpio;
 pub mod host;
 pub mod link;
 pub mod mailbox;
+pub mod miniuart;
 pub mod path;
 pub mod pcap;
 pub mod phy;

@@ -57,7 +57,7 @@ fn add_hooks(uc: &mut Engine, wfe: &[u64]) -> Result<(), uc_error> {
     uc.add_block_hook(1, 0, on_block)?;
     uc.add_insn_sys_hook_arm64(Arm64Insn::UC_ARM64_INS_MRS, 1, 0, |uc, target, register| {
         let now = time_in_block(uc);
-        let Some(value) = sysreg::read(uc.get_data(), register, now) else { return false };
+        let Some(value) = sysreg::read(uc.get_data_mut(), register, now) else { return false };
         if target != R::XZR {
             let _ = uc.reg_write(target, value);
         }

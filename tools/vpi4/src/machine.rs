@@ -27,6 +27,8 @@ pub struct MachineConfig {
     pub load_address: u64,
     /// Virtual time after which the run ends, ns.
     pub limit_ns: u64,
+    /// A device tree of somebody else's, to be filled in with the board's facts; the board's own without.
+    pub foreign_tree: Option<Vec<u8>>,
 }
 
 impl Default for MachineConfig {
@@ -37,6 +39,7 @@ impl Default for MachineConfig {
             level: EntryLevel::El2,
             load_address: LOAD_ADDRESS,
             limit_ns: 600_000_000_000,
+            foreign_tree: None,
         }
     }
 }
@@ -75,8 +78,12 @@ impl Machine {
             );
         }
         let board = Board::with_default_host(config.board);
+        let tree = match &config.foreign_tree {
+            None => board.device_tree(),
+            Some(base) => board::dtb::adapt(base, &board.config().tree()).map_err(anyhow::Error::msg)?,
+        };
         let mut ram = Ram::new(FIRST_BANK_BYTES);
-        let loaded = ram.load(at, &image.bytes) && ram.load(TREE_ADDRESS, &board.device_tree());
+        let loaded = ram.load(at, &image.bytes) && ram.load(TREE_ADDRESS, &tree);
         anyhow::ensure!(loaded, "image and device tree do not fit into {FIRST_BANK_BYTES} bytes of RAM");
         let mut state = State::new(board, ram, config.cost);
         state.limit = state.base.cycles(config.limit_ns);

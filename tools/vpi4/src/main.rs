@@ -114,7 +114,12 @@ fn main() -> ExitCode {
 
 fn config(args: &Args) -> MachineConfig {
     let mut config = MachineConfig {
-        cost: Cost { cpu_hz: args.cpu_hz, device_read_ns: args.device_read_ns, device_write_ns: args.device_write_ns },
+        cost: Cost {
+            cpu_hz: args.cpu_hz,
+            device_read_ns: args.device_read_ns,
+            device_write_ns: args.device_write_ns,
+            ..Cost::default()
+        },
         level: if args.entry_el == 1 { EntryLevel::El1 } else { EntryLevel::El2 },
         load_address: args.load_address,
         limit_ns: args.time_limit * 1_000_000_000,

@@ -84,6 +84,10 @@ pub struct Ram {
     /// Read by a device in the step that runs; they stop being clean when it ends.
     read_now: Vec<u64>,
     checking: bool,
+    /// No line stopped being clean since all of them were cleaned.
+    all_clean: bool,
+    /// Lines where the shadow is ahead.
+    ahead_count: u64,
     /// First lines that a device read uncleaned, for the report.
     uncleaned: BTreeSet<u64>,
     uncleaned_count: u64,
@@ -105,6 +109,8 @@ impl Ram {
             clean: Lines::new(bytes),
             read_now: Vec::new(),
             checking: false,
+            all_clean: false,
+            ahead_count: 0,
             uncleaned: BTreeSet::new(),
             uncleaned_count: 0,
             invalidated: 0,
@@ -139,14 +145,18 @@ impl Ram {
         fits
     }
 
-    /// The guest's data cache is on: from here on its maintenance counts.
+    /// The guest's data cache is on: from here on its maintenance counts. Off: the core sees memory itself.
     pub fn set_checking(&mut self, on: bool) {
+        if self.checking && !on {
+            self.clean_and_invalidate_all();
+        }
         self.checking = on;
     }
 
     /// A device begins to act. What it reads twice before the guest runs again needs one clean only: no store can lie
     /// between.
     pub fn begin_step(&mut self) {
+        self.all_clean &= self.read_now.is_empty();
         for line in self.read_now.drain(..) {
             self.clean.set(line, false);
         }
@@ -168,20 +178,28 @@ impl Ram {
         self.invalidated += 1;
         if self.ahead.get(line) {
             self.ahead.set(line, false);
+            self.ahead_count -= 1;
             let mut bytes = [0; LINE as usize];
             self.shadow.copy_out(line * LINE, &mut bytes);
             self.core.copy_in(line * LINE, &bytes);
         }
     }
 
-    /// DC by set and way of a whole cache: every line, as far as DMA has touched any.
+    /// DC by set and way: guests walk the whole cache with it, thousands of instructions in a row, so the first does
+    /// the work for all of them.
     pub fn clean_and_invalidate_all(&mut self) {
-        for line in 0..self.bytes / LINE {
-            if self.ahead.get(line) {
-                self.invalidate_line(line * LINE);
+        for word in 0..self.ahead.0.len() {
+            if self.ahead_count == 0 {
+                break;
+            }
+            while self.ahead.0[word] != 0 {
+                self.invalidate_line((word as u64 * 64 + u64::from(self.ahead.0[word].trailing_zeros())) * LINE);
             }
         }
-        self.clean.0.fill(!0);
+        if !self.all_clean {
+            self.clean.0.fill(!0);
+            self.all_clean = true;
+        }
     }
 
     /// Lines that a device read though they were not cleaned: how many, and the first addresses.
@@ -236,6 +254,7 @@ impl GuestMemory for Ram {
                 self.core.copy_out(line * LINE, &mut bytes);
                 self.shadow.copy_in(line * LINE, &bytes);
                 self.ahead.set(line, true);
+                self.ahead_count += 1;
             }
         }
         self.shadow.copy_in(pa, data);

@@ -68,12 +68,13 @@ impl std::fmt::Display for Access {
 const GENET: std::ops::Range<u64> = 0xfd58_0000..0xfd59_0000;
 
 fn block_name(address: u64) -> (&'static str, u64) {
-    const BLOCKS: [(u64, u64, &str); 8] = [
+    const BLOCKS: [(u64, u64, &str); 9] = [
         (GENET.start, 0x1_0000, "GENET"),
         (0xff84_1000, 0x1000, "GICD"),
         (0xff84_2000, 0x2000, "GICC"),
         (0xfe20_0000, 0x100, "GPIO"),
         (0xfe20_1000, 0x200, "UART0"),
+        (0xfe21_5000, 0x80, "UART1"),
         (0xfe00_b880, 0x40, "mailbox"),
         (0xfe10_0000, 0x200, "PM"),
         (0xfe00_3000, 0x20, "system timer"),
@@ -118,6 +119,7 @@ pub struct State {
     pub base: TimeBase,
     read_cycles: u64,
     write_cycles: u64,
+    pub counter_cycles: u64,
     /// Time at the end of the current block, cycles.
     pub cycles: u64,
     /// Time at the start of the current block, cycles.
@@ -164,6 +166,7 @@ impl State {
             base,
             read_cycles: base.cycles(cost.device_read_ns),
             write_cycles: base.cycles(cost.device_write_ns),
+            counter_cycles: base.cycles(cost.counter_read_ns),
             cycles: 0,
             block_cycles: 0,
             block_pc: 0,
@@ -296,7 +299,7 @@ impl State {
         self.settle();
     }
 
-    fn charge(&mut self, cycles: u64) {
+    pub fn charge(&mut self, cycles: u64) {
         self.cycles += cycles;
         self.block_cycles += cycles;
     }

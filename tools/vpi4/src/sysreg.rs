@@ -16,9 +16,12 @@ const ID_AA64ISAR0: u64 = 0x1_0000;
 const PMCR_IDENTITY: u64 = 0x4102_3000;
 
 /// Answers an MRS at `now` cycles. `None`: the engine's own answer is right.
-pub fn read(state: &State, register: &Register, now: u64) -> Option<u64> {
+pub fn read(state: &mut State, register: &Register, now: u64) -> Option<u64> {
     if register.op0 != 3 {
         return None;
+    }
+    if let (3, 14, 0, 1 | 2) = encoding(register) {
+        state.charge(state.counter_cycles);
     }
     let count = state.base.count(now);
     Some(match encoding(register) {

@@ -37,6 +37,8 @@ pub struct BoardConfig {
     pub terminal_baud: u64,
     /// UART0 is on the header's pins at entry (the disable-bt overlay); otherwise Bluetooth has it.
     pub uart_on_header: bool,
+    /// Otherwise the mini UART is on the header's pins (enable_uart=1 without that overlay).
+    pub mini_uart_on_header: bool,
     /// ARM clock at entry.
     pub arm_clock_hz: u32,
     /// Its limits.
@@ -76,6 +78,7 @@ impl Default for BoardConfig {
             uart_clock_hz: 48_000_000,
             terminal_baud: 115_200,
             uart_on_header: false,
+            mini_uart_on_header: false,
             arm_clock_hz: 600_000_000,
             arm_clock_range_hz: (600_000_000, 1_500_000_000),
             temperature_milli_c: 48_312,
