@@ -25,6 +25,7 @@ use crate::path::Path;
 use crate::pcap::Capture;
 use crate::pl011::{self, Pl011, SentByte};
 use crate::pm::Pm;
+use crate::rng200::Rng200;
 use crate::systimer::{self, SystemTimer};
 
 mod config;
@@ -53,6 +54,7 @@ enum Block {
     Interface,
     Uart,
     MiniUart,
+    Rng,
     Gpio,
     Mailbox,
     Pm,
@@ -70,6 +72,7 @@ fn decode(pa: u64) -> (Block, u32) {
         0xFF84_2000..0xFF84_4000 => at(Block::Interface, 0xFF84_2000),
         0xFE20_1000..0xFE20_1400 => ((Block::Uart), (pa & 0xFFF) as u32 % 0x400),
         0xFE20_0000..0xFE20_0100 => at(Block::Gpio, 0xFE20_0000),
+        0xFE10_4000..0xFE10_4028 => at(Block::Rng, 0xFE10_4000),
         0xFE21_5000..0xFE21_5080 => at(Block::MiniUart, 0xFE21_5000),
         0xFE00_B880..0xFE00_B8C0 => at(Block::Mailbox, 0xFE00_B880),
         0xFE10_0000..0xFE10_0200 => at(Block::Pm, 0xFE10_0000),
@@ -99,6 +102,7 @@ pub struct Board {
     mailbox: Mailbox,
     pm: Pm,
     timer: SystemTimer,
+    rng: Rng200,
     /// Next event of each source, `u64::MAX` for none.
     due: [u64; SOURCES],
     next: u64,
@@ -138,6 +142,7 @@ impl Board {
             mailbox: Mailbox::new(config.mailbox.clone(), facts),
             pm: Pm::new(config.reset_status),
             timer: SystemTimer::default(),
+            rng: Rng200::new(config.seed),
             due: [u64::MAX; SOURCES],
             next: u64::MAX,
             findings: Vec::new(),
@@ -254,6 +259,7 @@ impl Board {
                 value
             }
             Block::Pm => self.pm.read(now, offset, size, findings),
+            Block::Rng => self.rng.read(now, offset, size, findings),
             Block::SystemTimer => self.timer.read(now, offset, size, findings),
             Block::LocalTimer => u32::from(offset == 8) << 31, // as the stub wrote it: crystal, divide by 1
             Block::None => {
@@ -300,6 +306,7 @@ impl Board {
                 self.pm.write(now, offset, size, value, findings);
                 self.settle(now, PM);
             }
+            Block::Rng => self.rng.write(now, offset, size, value, findings),
             Block::SystemTimer => {
                 self.timer.write(now, offset, size, value, findings);
                 self.settle(now, TIMER);

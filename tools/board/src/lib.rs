@@ -22,5 +22,6 @@ pub mod phy;
 pub mod pl011;
 pub mod pm;
 pub mod rng;
+pub mod rng200;
 pub mod source;
 pub mod systimer;
