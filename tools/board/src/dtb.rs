@@ -9,6 +9,7 @@ use dtoolkit::fdt::Fdt;
 use dtoolkit::memreserve::MemoryReservation;
 use dtoolkit::model::{DeviceTree, DeviceTreeNode, DeviceTreeProperty};
 use dtoolkit::{Node, Property as _, ToPropertyValue};
+use std::ops::Range;
 
 /// What varies from board to board.
 #[derive(Clone, Debug)]
@@ -124,6 +125,18 @@ pub fn adapt(base: &[u8], config: &TreeConfig) -> Result<Vec<u8>, String> {
             own.add_child(child.clone());
         }
     }
+    Ok(tree.to_dtb())
+}
+
+/// `tree` with the place of an initial RAM disk, as a loader tells a Linux kernel.
+///
+/// # Errors
+/// `tree` is not one of ours: it cannot be read or has no `/chosen`.
+pub fn with_initrd(tree: &[u8], place: Range<u64>) -> Result<Vec<u8>, String> {
+    let mut tree = DeviceTree::from_fdt(&Fdt::new_unchecked(tree));
+    let chosen = tree.root.child_mut("chosen").ok_or("no /chosen")?;
+    set(chosen, "linux,initrd-start", place.start);
+    set(chosen, "linux,initrd-end", place.end);
     Ok(tree.to_dtb())
 }
 

@@ -14,6 +14,9 @@ use unicorn_engine::RegisterARM64 as R;
 /// Where the device tree goes: above any image that loads low, below the VideoCore's memory.
 const TREE_ADDRESS: u64 = 0x2e00_0000;
 
+/// Where an initial RAM disk goes.
+const INITRD_ADDRESS: u64 = 0x1000_0000;
+
 /// What a machine is made from.
 #[derive(Clone, Debug)]
 pub struct MachineConfig {
@@ -29,6 +32,8 @@ pub struct MachineConfig {
     pub limit_ns: u64,
     /// A device tree of somebody else's, to be filled in with the board's facts; the board's own without.
     pub foreign_tree: Option<Vec<u8>>,
+    /// An initial RAM disk for a Linux kernel; the tree tells where it lies.
+    pub initrd: Option<Vec<u8>>,
 }
 
 impl Default for MachineConfig {
@@ -40,6 +45,7 @@ impl Default for MachineConfig {
             load_address: LOAD_ADDRESS,
             limit_ns: 600_000_000_000,
             foreign_tree: None,
+            initrd: None,
         }
     }
 }
@@ -78,11 +84,17 @@ impl Machine {
             );
         }
         let board = Board::with_default_host(config.board);
-        let tree = match &config.foreign_tree {
+        let mut tree = match &config.foreign_tree {
             None => board.device_tree(),
             Some(base) => board::dtb::adapt(base, &board.config().tree()).map_err(anyhow::Error::msg)?,
         };
         let mut ram = Ram::new(FIRST_BANK_BYTES);
+        if let Some(initrd) = &config.initrd {
+            let end = INITRD_ADDRESS + initrd.len() as u64;
+            anyhow::ensure!(end <= TREE_ADDRESS && at + bytes <= INITRD_ADDRESS, "no room for the initial RAM disk");
+            ram.load(INITRD_ADDRESS, initrd);
+            tree = board::dtb::with_initrd(&tree, INITRD_ADDRESS..end).map_err(anyhow::Error::msg)?;
+        }
         let loaded = ram.load(at, &image.bytes) && ram.load(TREE_ADDRESS, &tree);
         anyhow::ensure!(loaded, "image and device tree do not fit into {FIRST_BANK_BYTES} bytes of RAM");
         let mut state = State::new(board, ram, config.cost);
