@@ -12,6 +12,7 @@ use std::ops::Range;
 use std::rc::Rc;
 
 use crate::access::blame;
+use crate::cprman::Cprman;
 use crate::dtb;
 use crate::env::{Env, Finding, GuestMemory};
 use crate::genet::Genet;
@@ -55,6 +56,7 @@ enum Block {
     Uart,
     MiniUart,
     Rng,
+    Clocks,
     Gpio,
     Mailbox,
     Pm,
@@ -72,6 +74,7 @@ fn decode(pa: u64) -> (Block, u32) {
         0xFF84_2000..0xFF84_4000 => at(Block::Interface, 0xFF84_2000),
         0xFE20_1000..0xFE20_1400 => ((Block::Uart), (pa & 0xFFF) as u32 % 0x400),
         0xFE20_0000..0xFE20_0100 => at(Block::Gpio, 0xFE20_0000),
+        0xFE10_1000..0xFE10_3000 => at(Block::Clocks, 0xFE10_1000),
         0xFE10_4000..0xFE10_4028 => at(Block::Rng, 0xFE10_4000),
         0xFE21_5000..0xFE21_5080 => at(Block::MiniUart, 0xFE21_5000),
         0xFE00_B880..0xFE00_B8C0 => at(Block::Mailbox, 0xFE00_B880),
@@ -103,6 +106,7 @@ pub struct Board {
     pm: Pm,
     timer: SystemTimer,
     rng: Rng200,
+    clocks: Cprman,
     /// Next event of each source, `u64::MAX` for none.
     due: [u64; SOURCES],
     next: u64,
@@ -143,6 +147,7 @@ impl Board {
             pm: Pm::new(config.reset_status),
             timer: SystemTimer::default(),
             rng: Rng200::new(config.seed),
+            clocks: Cprman::default(),
             due: [u64::MAX; SOURCES],
             next: u64::MAX,
             findings: Vec::new(),
@@ -260,6 +265,7 @@ impl Board {
             }
             Block::Pm => self.pm.read(now, offset, size, findings),
             Block::Rng => self.rng.read(now, offset, size, findings),
+            Block::Clocks => self.clocks.read(now, offset, size, findings),
             Block::SystemTimer => self.timer.read(now, offset, size, findings),
             Block::LocalTimer => u32::from(offset == 8) << 31, // as the stub wrote it: crystal, divide by 1
             Block::None => {
@@ -307,6 +313,7 @@ impl Board {
                 self.settle(now, PM);
             }
             Block::Rng => self.rng.write(now, offset, size, value, findings),
+            Block::Clocks => self.clocks.write(now, offset, size, value, findings),
             Block::SystemTimer => {
                 self.timer.write(now, offset, size, value, findings);
                 self.settle(now, TIMER);

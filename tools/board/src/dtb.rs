@@ -140,6 +140,16 @@ pub fn with_initrd(tree: &[u8], place: Range<u64>) -> Result<Vec<u8>, String> {
     Ok(tree.to_dtb())
 }
 
+/// `tree` with the node at `path` switched off.
+///
+/// # Errors
+/// No such node.
+pub fn disable(tree: &[u8], path: &str) -> Result<Vec<u8>, String> {
+    let mut tree = DeviceTree::from_fdt(&Fdt::new_unchecked(tree));
+    set(tree.find_node_mut(path).ok_or_else(|| format!("no node {path}"))?, "status", "disabled");
+    Ok(tree.to_dtb())
+}
+
 fn set(node: &mut DeviceTreeNode, name: &str, value: impl ToPropertyValue) {
     node.remove_property(name);
     node.add_property(DeviceTreeProperty::new_unchecked(name, value));

@@ -7,6 +7,7 @@
 
 mod access;
 pub mod board;
+pub mod cprman;
 pub mod dtb;
 pub mod env;
 pub mod genet;

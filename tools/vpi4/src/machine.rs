@@ -32,6 +32,9 @@ pub struct MachineConfig {
     pub limit_ns: u64,
     /// A device tree of somebody else's, to be filled in with the board's facts; the board's own without.
     pub foreign_tree: Option<Vec<u8>>,
+    /// Check the guest's cache maintenance. Off for a guest that shares memory with devices through uncached mappings,
+    /// which this machine cannot tell from cached ones.
+    pub check_caches: bool,
     /// An initial RAM disk for a Linux kernel; the tree tells where it lies.
     pub initrd: Option<Vec<u8>>,
 }
@@ -45,6 +48,7 @@ impl Default for MachineConfig {
             load_address: LOAD_ADDRESS,
             limit_ns: 600_000_000_000,
             foreign_tree: None,
+            check_caches: true,
             initrd: None,
         }
     }
@@ -89,6 +93,9 @@ impl Machine {
             Some(base) => board::dtb::adapt(base, &board.config().tree()).map_err(anyhow::Error::msg)?,
         };
         let mut ram = Ram::new(FIRST_BANK_BYTES);
+        if !config.check_caches {
+            ram.never_check();
+        }
         if let Some(initrd) = &config.initrd {
             let end = INITRD_ADDRESS + initrd.len() as u64;
             anyhow::ensure!(end <= TREE_ADDRESS && at + bytes <= INITRD_ADDRESS, "no room for the initial RAM disk");

@@ -84,6 +84,8 @@ pub struct Ram {
     /// Read by a device in the step that runs; they stop being clean when it ends.
     read_now: Vec<u64>,
     checking: bool,
+    /// Nothing is ever checked.
+    coherent: bool,
     /// No line stopped being clean since all of them were cleaned.
     all_clean: bool,
     /// Lines where the shadow is ahead.
@@ -109,6 +111,7 @@ impl Ram {
             clean: Lines::new(bytes),
             read_now: Vec::new(),
             checking: false,
+            coherent: false,
             all_clean: false,
             ahead_count: 0,
             uncleaned: BTreeSet::new(),
@@ -147,10 +150,17 @@ impl Ram {
 
     /// The guest's data cache is on: from here on its maintenance counts. Off: the core sees memory itself.
     pub fn set_checking(&mut self, on: bool) {
+        let on = on && !self.coherent;
         if self.checking && !on {
             self.clean_and_invalidate_all();
         }
         self.checking = on;
+    }
+
+    /// Core and devices see one memory from now on.
+    pub fn never_check(&mut self) {
+        self.coherent = true;
+        self.set_checking(false);
     }
 
     /// A device begins to act. What it reads twice before the guest runs again needs one clean only: no store can lie
