@@ -9,6 +9,7 @@
 
 pub mod cost;
 pub mod cpu;
+pub mod guests;
 pub mod image;
 pub mod machine;
 pub mod memory;
