@@ -18,7 +18,7 @@ pub const UBOOT_PROMPT: &str = "U-Boot> ";
 /// Size of `/small` and `/large`, the files that the peer serves to them, bytes.
 pub const SMALL_BYTES: u64 = 9 << 20;
 /// Size of `/large`.
-pub const LARGE_BYTES: u64 = 27 << 20;
+pub const LARGE_BYTES: u64 = 18 << 20;
 /// Devices that the virtual board does not have and U-Boot looks for: both card controllers and PCIe.
 const UBOOT_LOOKS_FOR: [Range<u64>; 3] = [0xfe30_0000..0xfe30_0100, 0xfe34_0000..0xfe34_0100, 0xfd50_0000..0xfd50_a000];
 

@@ -83,6 +83,7 @@ fn linux(folder: &Path) -> Result<Vec<Row>> {
     let mut machine = guests::linux(folder, &LINUX_SETTINGS, |_| {})?;
     let mut rows = Vec::new();
     for setting in LINUX_SETTINGS {
+        eprintln!("compare: Linux, ethtool -C {setting}");
         let mut at = |when: &str, file: &str| -> Result<Moment> {
             guests::await_text(&mut machine, &format!("SAID {when} {file} {setting} "))?;
             Ok(moment(&machine))
