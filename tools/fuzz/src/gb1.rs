@@ -125,6 +125,11 @@ fn fill(
     for _ in 0..u.int_in_range(0..=40)? {
         let key = *u.choose(&KEYS)?;
         let value = match u.int_in_range(0..=4)? {
+            _ if key == "run" => {
+                let id: u32 = u.arbitrary()?;
+                r.num(key, id);
+                id.to_string()
+            }
             0 => {
                 let number: u64 = u.arbitrary()?;
                 r.num(key, number);
