@@ -42,8 +42,16 @@ fn read(blob: &[u8]) {
 }
 
 /// Names with a meaning to us or to the parser, one too long for the specification, one that is none.
-const NODES: [&str; 8] =
-    ["chosen", "bootloader", "memory@0", "scb", "ethernet@7d580000", "soc", "an_extremely_long_name_of_a_node@1", "\u{1}"];
+const NODES: [&str; 8] = [
+    "chosen",
+    "bootloader",
+    "memory@0",
+    "scb",
+    "ethernet@7d580000",
+    "soc",
+    "an_extremely_long_name_of_a_node@1",
+    "\u{1}",
+];
 const PROPERTIES: [&str; 12] = [
     "model",
     "compatible",
@@ -73,8 +81,18 @@ impl Builder {
         let struct_offset = 40 + 16;
         let strings_offset = struct_offset + self.structure.len();
         let total = strings_offset + self.strings.len();
-        let header =
-            [MAGIC as usize, total, struct_offset, strings_offset, 40, 17, 16, 0, self.strings.len(), self.structure.len()];
+        let header = [
+            MAGIC as usize,
+            total,
+            struct_offset,
+            strings_offset,
+            40,
+            17,
+            16,
+            0,
+            self.strings.len(),
+            self.structure.len(),
+        ];
         let mut blob: Vec<u8> = header.iter().flat_map(|word| (*word as u32).to_be_bytes()).collect();
         blob.extend([0; 16]);
         blob.extend(self.structure);
