@@ -79,7 +79,7 @@ fn is_canonical(record: &Record<'_>, line: &[u8]) {
         }
     }
     let expected = format!("${content}*{:08x}", crc32(content.as_bytes()));
-    assert_eq!(line.trim_ascii_end().escape_ascii().to_string(), expected);
+    assert_eq!(String::from_utf8_lossy(line.trim_ascii_end()), expected);
 }
 
 const KINDS: [&str; 4] = ["run", "ival", "result", "hello"];
@@ -106,8 +106,10 @@ fn round_trip(u: &mut Unstructured<'_>) -> arbitrary::Result<()> {
             let repeated = usize::from(lines > 0 && expected[0].0 == "run");
             let body = record.fields().skip(repeated).filter(|(key, _)| !matches!(*key, "part" | "parts"));
             read.extend(body.map(|(k, v)| (k.to_string(), v.to_string())));
+            if lines == 0 {
+                damage(line.as_bytes(), &record, u)?;
+            }
             lines += 1;
-            damage(line.as_bytes(), &record, u)?;
         }
         assert_eq!(read, expected, "{out}");
         outcome?;
@@ -122,7 +124,7 @@ fn fill(
     u: &mut Unstructured<'_>,
     expected: &mut Vec<(String, String)>,
 ) -> arbitrary::Result<()> {
-    for _ in 0..u.int_in_range(0..=40)? {
+    for _ in 0..u.int_in_range(0..=24)? {
         let key = *u.choose(&KEYS)?;
         let value = match u.int_in_range(0..=4)? {
             _ if key == "run" => {

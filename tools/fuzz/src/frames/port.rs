@@ -184,7 +184,7 @@ impl Port for HostilePort<'_> {
         } else {
             // Nothing can come: to the deadline, and in poll mode a bit of the way.
             let now_ns = self.hardware.now_ns.get();
-            let nap_ns = if self.mode == RxMode::Poll { 200_000 } else { 60_000_000 };
+            let nap_ns = if self.mode == RxMode::Poll { 5_000_000 } else { 60_000_000 };
             self.hardware.now_ns.set(deadline_ns.min(now_ns + nap_ns).max(now_ns + 1_000));
         }
         if !self.look()
