@@ -198,8 +198,8 @@ pub fn parse_head(bytes: &[u8]) -> Result<Option<(Head, usize)>, HeadError> {
             return Err(HeadError::BadLength);
         }
     }
-    let keep_alive = !has_token("Connection", "close")
-        && (response.version != Some(0) || has_token("Connection", "keep-alive"));
+    let keep_alive =
+        !has_token("Connection", "close") && (response.version != Some(0) || has_token("Connection", "keep-alive"));
     let status = response.code.ok_or(HeadError::NotHttp)?;
     Ok(Some((Head { status, content_length, keep_alive }, length)))
 }
@@ -236,6 +236,7 @@ mod tests {
             ("http://h:0/", UrlError::BadPort),
             ("http://h:65536/", UrlError::BadPort),
             ("http://h:/", UrlError::BadPort),
+            ("http://h:+80/", UrlError::BadPort),
             ("http://me@h/", UrlError::UnsupportedHost),
             ("http://[::1]/", UrlError::UnsupportedHost),
             ("http://h/a b", UrlError::BadByte(b' ')),
@@ -266,7 +267,16 @@ mod tests {
         assert_eq!(parse_head(text), Ok(Some((head, text.len() - 4))));
         let close = parse_head(b"HTTP/1.1 200 OK\r\nConnection: foo, Close\r\n\r\n").unwrap().unwrap().0;
         assert_eq!(close, Head { status: 200, content_length: None, keep_alive: false });
-        assert!(!parse_head(b"HTTP/1.0 200 OK\r\n\r\n").unwrap().unwrap().0.keep_alive);
+        for (text, keeps) in [
+            ("HTTP/1.0 200 OK\r\n\r\n", false),
+            ("HTTP/1.0 200 OK\r\nConnection: keep-alive\r\n\r\n", true),
+            ("HTTP/1.0 200 OK\r\nConnection: keep-alive, close\r\n\r\n", false),
+            ("HTTP/1.1 200 OK\r\nConnection: x\r\nConnection: close\r\n\r\n", false),
+        ] {
+            assert_eq!(parse_head(text.as_bytes()).unwrap().unwrap().0.keep_alive, keeps, "{text}");
+        }
+        let twice = parse_head(b"HTTP/1.1 200 OK\r\nContent-Length: 5\r\nContent-Length: 5\r\n\r\n").unwrap().unwrap();
+        assert_eq!(twice.0.content_length, Some(5));
     }
 
     #[test]
@@ -277,6 +287,9 @@ mod tests {
             (b"SSH-2.0-OpenSSH\r\n".as_slice(), HeadError::NotHttp),
             (b"HTTP/1.1 200 OK\r\nContent-Length: -1\r\n\r\n", HeadError::BadLength),
             (b"HTTP/1.1 200 OK\r\nContent-Length: 99999999999999999999\r\n\r\n", HeadError::BadLength),
+            (b"HTTP/1.1 200 OK\r\nContent-Length: +5\r\n\r\n", HeadError::BadLength),
+            (b"HTTP/1.1 200 OK\r\nContent-Length: 5\r\nContent-Length: 6\r\n\r\n", HeadError::BadLength),
+            (b"HTTP/1.1 200 OK\r\nTransfer-Encoding: x\r\nTransfer-Encoding: chunked\r\n\r\n", HeadError::Chunked),
             (b"HTTP/1.1 200 OK\r\nTransfer-Encoding: gzip, chunked\r\n\r\n", HeadError::Chunked),
             (&endless, HeadError::TooLong),
             (&many, HeadError::TooLong),

@@ -125,13 +125,13 @@ pub fn parse(line: &[u8]) -> Result<Record<'_>, LineError> {
     let mut words = content["GB1 ".len()..].splitn(3, ' ');
     let seq = words.next().and_then(canonical_seq).ok_or(LineError::Malformed)?;
     let kind = words.next().filter(|k| !k.is_empty() && k.bytes().all(|b| b.is_ascii_lowercase()));
-    let fields = words.next().unwrap_or("");
+    let fields = words.next();
     let well_formed =
         |field: &str| field.split_once('=').is_some_and(|(k, v)| !k.is_empty() && v.bytes().all(is_word_byte));
-    if !fields.is_empty() && !fields.split(' ').all(well_formed) {
+    if fields.is_some_and(|fields| !fields.split(' ').all(well_formed)) {
         return Err(LineError::Malformed);
     }
-    Ok(Record { seq, kind: kind.ok_or(LineError::Malformed)?, fields })
+    Ok(Record { seq, kind: kind.ok_or(LineError::Malformed)?, fields: fields.unwrap_or("") })
 }
 
 /// Counts what is wrong with a capture while its lines are read in order.

@@ -41,11 +41,20 @@ fn with_check_sums(contents: &[u8]) -> Vec<u8> {
 fn read_capture(capture: &[u8]) {
     let mut reader = Reader::default();
     let (mut records, mut damaged) = (0, 0);
+    // Wide enough for any sum.
+    let (mut next, mut missing) = (0u128, 0u128);
     for line in capture.split_inclusive(|b| *b == b'\n') {
         match parse(line) {
             Ok(record) => {
                 is_canonical(&record, line);
                 records += 1;
+                let seq = u128::from(record.seq);
+                if seq >= next {
+                    missing += seq - next;
+                    next = seq + 1;
+                } else if seq == 0 && record.kind == "hello" {
+                    next = 1;
+                }
             }
             Err(LineError::NotARecord) => assert!(!line.starts_with(b"$GB1 ")),
             Err(error) => {
@@ -56,6 +65,7 @@ fn read_capture(capture: &[u8]) {
         assert_eq!(reader.line(line), parse(line).ok());
     }
     assert_eq!((reader.records, reader.damaged), (records, damaged));
+    assert_eq!(u128::from(reader.missing), missing.min(u64::MAX.into()));
 }
 
 /// `record` is what `line` says by the grammar: nothing else begins so, nothing was left out, no number is read into
