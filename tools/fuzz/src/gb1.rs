@@ -106,20 +106,18 @@ fn round_trip(u: &mut Unstructured<'_>) -> arbitrary::Result<()> {
         let mut outcome = Ok(());
         recorder.record(&mut out, kind, |r| outcome = fill(r, u, &mut expected));
         let mut read = Vec::new();
-        let mut lines = 0;
-        for line in out.split_inclusive('\n') {
+        for (index, line) in out.split_inclusive('\n').enumerate() {
             assert!(line.len() <= MAX_LINE_BYTES && line.ends_with("\r\n"), "{line:?}");
             let record = reader.line(line.as_bytes()).expect("what was written is intact");
             is_canonical(&record, line.as_bytes());
             assert_eq!(record.kind, kind);
             // A leading run field stands in every line again.
-            let repeated = usize::from(lines > 0 && expected[0].0 == "run");
+            let repeated = usize::from(index > 0 && expected[0].0 == "run");
             let body = record.fields().skip(repeated).filter(|(key, _)| !matches!(*key, "part" | "parts"));
             read.extend(body.map(|(k, v)| (k.to_string(), v.to_string())));
-            if lines == 0 {
+            if index == 0 {
                 damage(line.as_bytes(), &record, u)?;
             }
-            lines += 1;
         }
         assert_eq!(read, expected, "{out}");
         outcome?;

@@ -31,10 +31,10 @@ pub struct Target {
 /// All targets.
 pub static TARGETS: [Target; 5] = [
     Target { name: "frames", check: frames::check, max_bytes: 2048, test_runs: 1_500 },
-    Target { name: "http", check: http::check, max_bytes: 1024, test_runs: 20_000 },
-    Target { name: "plan", check: plan::check, max_bytes: 512, test_runs: 20_000 },
-    Target { name: "tree", check: tree::check, max_bytes: 4096, test_runs: 50_000 },
-    Target { name: "gb1", check: gb1::check, max_bytes: 1024, test_runs: 10_000 },
+    Target { name: "http", check: http::check, max_bytes: 1024, test_runs: 4_000 },
+    Target { name: "plan", check: plan::check, max_bytes: 512, test_runs: 4_000 },
+    Target { name: "tree", check: tree::check, max_bytes: 4096, test_runs: 10_000 },
+    Target { name: "gb1", check: gb1::check, max_bytes: 1024, test_runs: 4_000 },
 ];
 
 /// This crate's directory.

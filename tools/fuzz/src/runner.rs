@@ -133,7 +133,8 @@ impl Built {
             command.arg(format!("-dict={}", dictionary.display()));
         }
         if let Budget::Runs(_) = budget {
-            command.arg("-seed=1");
+            // Operands of comparisons are used for mutations otherwise, and among them are addresses, which differ.
+            command.args(["-seed=1", "-use_cmp=0"]);
         }
         command.arg(found);
         command.args([target.corpus(), target.regressions()].iter().filter(|dir| dir.is_dir()));
