@@ -82,7 +82,7 @@ impl Url {
             return Err(UrlError::UnsupportedHost);
         }
         let (host, port) = match authority.split_once(':') {
-            Some((host, port)) => (host, port.parse().ok().filter(|p| *p > 0).ok_or(UrlError::BadPort)?),
+            Some((host, port)) => (host, digits(port.as_bytes()).filter(|p| *p > 0).ok_or(UrlError::BadPort)?),
             None => (authority, 80),
         };
         if host.is_empty() {
@@ -137,7 +137,7 @@ pub enum HeadError {
     NotHttp,
     /// It does not end within the memory that is there.
     TooLong,
-    /// `Content-Length` is no number.
+    /// `Content-Length` is no number, or there are several that differ.
     BadLength,
     /// The body comes in chunks.
     Chunked,
@@ -157,7 +157,7 @@ impl fmt::Display for HeadError {
                     "the head of the answer exceeds {MAX_HEAD_BYTES} bytes or {MAX_HEADERS} fields: use another server"
                 )
             }
-            HeadError::BadLength => write!(f, "the answer's Content-Length is no number: use another server"),
+            HeadError::BadLength => write!(f, "the answer's Content-Length is no single number: use another server"),
             HeadError::Empty => write!(f, "the file is empty: name a larger one in gb.url"),
             HeadError::Cut => write!(f, "the server closed the connection without an answer: look at its log"),
             HeadError::Chunked => write!(f, "the server sends chunks without a length: name a plain file in gb.url"),
@@ -179,22 +179,35 @@ pub fn parse_head(bytes: &[u8]) -> Result<Option<(Head, usize)>, HeadError> {
         Err(httparse::Error::TooManyHeaders) => return Err(HeadError::TooLong),
         Err(_) => return Err(HeadError::NotHttp),
     };
-    let field = |name: &str| response.headers.iter().find(|h| h.name.eq_ignore_ascii_case(name)).map(|h| h.value);
-    let has_token = |name: &str, token: &str| {
-        let value = field(name).and_then(|v| core::str::from_utf8(v).ok()).unwrap_or("");
-        value.split(',').any(|t| t.trim().eq_ignore_ascii_case(token))
+    // Fields of one name are one list (RFC 9110 5.3).
+    let values = |name: &'static str| {
+        response.headers.iter().filter(move |h| h.name.eq_ignore_ascii_case(name)).map(|h| h.value.trim_ascii())
+    };
+    let has_token = |name: &'static str, token: &str| {
+        let is = |t: &[u8]| t.trim_ascii().eq_ignore_ascii_case(token.as_bytes());
+        values(name).any(|value| value.split(|b| *b == b',').any(is))
     };
     if has_token("Transfer-Encoding", "chunked") {
         return Err(HeadError::Chunked);
     }
-    let digits = |value: &[u8]| core::str::from_utf8(value).ok().and_then(|v| v.trim().parse().ok());
-    let content_length = field("Content-Length").map(|v| digits(v).ok_or(HeadError::BadLength)).transpose()?;
-    let keep_alive = match response.version {
-        Some(0) => has_token("Connection", "keep-alive"),
-        _ => !has_token("Connection", "close"),
-    };
+    let mut content_length = None;
+    for value in values("Content-Length") {
+        let length = digits(value).ok_or(HeadError::BadLength)?;
+        // Two lengths that differ: nobody knows where the body ends (RFC 9112 6.3).
+        if content_length.replace(length).is_some_and(|other| other != length) {
+            return Err(HeadError::BadLength);
+        }
+    }
+    let keep_alive =
+        !has_token("Connection", "close") && (response.version != Some(0) || has_token("Connection", "keep-alive"));
     let status = response.code.ok_or(HeadError::NotHttp)?;
     Ok(Some((Head { status, content_length, keep_alive }, length)))
+}
+
+/// A number of digits alone: the standard library's parser takes a sign too.
+fn digits<T: core::str::FromStr>(bytes: &[u8]) -> Option<T> {
+    let all = bytes.iter().all(u8::is_ascii_digit);
+    core::str::from_utf8(bytes).ok().filter(|_| all)?.parse().ok()
 }
 
 #[cfg(test)]
@@ -223,6 +236,7 @@ mod tests {
             ("http://h:0/", UrlError::BadPort),
             ("http://h:65536/", UrlError::BadPort),
             ("http://h:/", UrlError::BadPort),
+            ("http://h:+80/", UrlError::BadPort),
             ("http://me@h/", UrlError::UnsupportedHost),
             ("http://[::1]/", UrlError::UnsupportedHost),
             ("http://h/a b", UrlError::BadByte(b' ')),
@@ -253,7 +267,16 @@ mod tests {
         assert_eq!(parse_head(text), Ok(Some((head, text.len() - 4))));
         let close = parse_head(b"HTTP/1.1 200 OK\r\nConnection: foo, Close\r\n\r\n").unwrap().unwrap().0;
         assert_eq!(close, Head { status: 200, content_length: None, keep_alive: false });
-        assert!(!parse_head(b"HTTP/1.0 200 OK\r\n\r\n").unwrap().unwrap().0.keep_alive);
+        for (text, keeps) in [
+            ("HTTP/1.0 200 OK\r\n\r\n", false),
+            ("HTTP/1.0 200 OK\r\nConnection: keep-alive\r\n\r\n", true),
+            ("HTTP/1.0 200 OK\r\nConnection: keep-alive, close\r\n\r\n", false),
+            ("HTTP/1.1 200 OK\r\nConnection: x\r\nConnection: close\r\n\r\n", false),
+        ] {
+            assert_eq!(parse_head(text.as_bytes()).unwrap().unwrap().0.keep_alive, keeps, "{text}");
+        }
+        let twice = parse_head(b"HTTP/1.1 200 OK\r\nContent-Length: 5\r\nContent-Length: 5\r\n\r\n").unwrap().unwrap();
+        assert_eq!(twice.0.content_length, Some(5));
     }
 
     #[test]
@@ -264,6 +287,9 @@ mod tests {
             (b"SSH-2.0-OpenSSH\r\n".as_slice(), HeadError::NotHttp),
             (b"HTTP/1.1 200 OK\r\nContent-Length: -1\r\n\r\n", HeadError::BadLength),
             (b"HTTP/1.1 200 OK\r\nContent-Length: 99999999999999999999\r\n\r\n", HeadError::BadLength),
+            (b"HTTP/1.1 200 OK\r\nContent-Length: +5\r\n\r\n", HeadError::BadLength),
+            (b"HTTP/1.1 200 OK\r\nContent-Length: 5\r\nContent-Length: 6\r\n\r\n", HeadError::BadLength),
+            (b"HTTP/1.1 200 OK\r\nTransfer-Encoding: x\r\nTransfer-Encoding: chunked\r\n\r\n", HeadError::Chunked),
             (b"HTTP/1.1 200 OK\r\nTransfer-Encoding: gzip, chunked\r\n\r\n", HeadError::Chunked),
             (&endless, HeadError::TooLong),
             (&many, HeadError::TooLong),

@@ -2,6 +2,9 @@
 //! compatible string, since their names and cell sizes differ between Linux's tree and the one
 //! that the firmware ships.
 
+mod walk;
+
+use core::ffi::CStr;
 use dtoolkit::error::FdtErrorKind;
 use dtoolkit::fdt::{Fdt, FdtNode};
 use dtoolkit::{Node, Property};
@@ -73,8 +76,11 @@ impl<'a> BoardTree<'a> {
         let fdt = match Fdt::new(blob) {
             Ok(fdt) => fdt,
             // The shipped tree breaks the specification's limit of 31 characters for names (bcm2711.dtsi:
-            // arm,cpu-registers-not-fw-configured). Everything else that the parser checks must hold.
-            Err(error) if matches!(error.kind, FdtErrorKind::InvalidPropertyName | FdtErrorKind::InvalidNodeName) => {
+            // arm,cpu-registers-not-fw-configured). The parser stopped checking there; everything else must hold.
+            Err(error)
+                if matches!(error.kind, FdtErrorKind::InvalidPropertyName | FdtErrorKind::InvalidNodeName)
+                    && walk::is_whole(blob) =>
+            {
                 Fdt::new_unchecked(blob)
             }
             Err(_) => return None,
@@ -128,14 +134,16 @@ impl<'a> BoardTree<'a> {
         &self.banks[..self.bank_count]
     }
 
-    /// Sum of the banks, MiB.
+    /// Sum of the banks, MiB; no more than 64 bits of bytes.
     pub fn memory_mib(&self) -> u64 {
-        self.banks().iter().map(|bank| bank.bytes).sum::<u64>() >> 20
+        self.banks().iter().fold(0u64, |sum, bank| sum.saturating_add(bank.bytes)) >> 20
     }
 }
 
+/// The first string of a property.
 fn string<'a>(node: &FdtNode<'a>, name: &str) -> Option<&'a str> {
-    node.property(name)?.value_as::<&'a str>().ok()
+    let value = node.property(name)?.value_as::<&'a [u8]>().ok()?;
+    CStr::from_bytes_until_nul(value).ok()?.to_str().ok()
 }
 
 fn word(node: &FdtNode<'_>, name: &str) -> Option<u32> {
