@@ -29,7 +29,7 @@ mod recovery;
 mod scoreboard;
 
 pub use body::{body_byte, fill_body};
-pub use config::{Congestion, DhcpMode, DnsMode, HostConfig, HttpFault, Object, Recovery};
+pub use config::{Congestion, DhcpFlaw, DhcpMode, DnsMode, HostConfig, HttpFault, Object, Recovery, SecondDhcp};
 
 use connection::Connection;
 use headers::{Kind, TcpHead};
@@ -76,6 +76,8 @@ pub struct Host {
     /// UDP sockets.
     services: SocketSet<'static>,
     dns: SocketHandle,
+    /// A DHCP lease was given.
+    lease_given: bool,
     /// Where frames go that belong to no socket.
     nobody: SocketSet<'static>,
     connections: Vec<Option<Box<Connection>>>,
@@ -108,6 +110,7 @@ impl Host {
             port,
             services,
             dns,
+            lease_given: false,
             nobody: SocketSet::new(Vec::new()),
             connections: Vec::new(),
             by_tuple: BTreeMap::new(),
@@ -148,7 +151,7 @@ impl Host {
         match headers::classify(frame) {
             Kind::Tcp(head) if head.destination == self.config.ip => self.take_segment(now, frame, head),
             Kind::Dhcp => {
-                if let Some(reply) = dhcp::answer(&self.config, frame) {
+                for reply in dhcp::answers(&self.config, frame, &mut self.lease_given) {
                     self.stats.dhcp_replies += 1;
                     self.port.outbox.push_back(reply);
                 }

@@ -7,9 +7,7 @@ use std::cell::RefCell;
 use std::ops::Range;
 use std::rc::Rc;
 
-use smoltcp::wire::{
-    EthernetFrame, EthernetProtocol, IpAddress, IpProtocol, Ipv4Packet, TcpPacket, TcpSeqNumber,
-};
+use smoltcp::wire::{EthernetFrame, EthernetProtocol, IpAddress, IpProtocol, Ipv4Packet, TcpPacket, TcpSeqNumber};
 
 use crate::link::Peer;
 use crate::rng::SplitMix64;
@@ -121,13 +119,7 @@ pub struct Mangler<P> {
 impl<P: Peer> Mangler<P> {
     /// `inner` behind the stage.
     pub fn new(config: MangleConfig, inner: P) -> Self {
-        Mangler {
-            rng: SplitMix64::new(config.seed),
-            seen: vec![0; config.rules.len()],
-            harmed: 0,
-            inner,
-            config,
-        }
+        Mangler { rng: SplitMix64::new(config.seed), seen: vec![0; config.rules.len()], harmed: 0, inner, config }
     }
 
     /// Segments harmed so far.
