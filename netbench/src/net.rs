@@ -39,6 +39,8 @@ pub(crate) struct Net {
     dhcp: SocketHandle,
     dns: SocketHandle,
     lease: Option<Lease>,
+    /// An address that DHCP gave and nobody can have.
+    unusable: Option<Ipv4Address>,
     next_port: u16,
 }
 
@@ -66,12 +68,21 @@ impl Net {
         let dhcp = sockets.add(dhcp_socket);
         let dns = sockets.add(dns::Socket::new(&[], vec![None]));
         let next_port = FIRST_LOCAL_PORT + (now_ns / 1_000_000 % 8192) as u16;
-        Net { iface, sockets, flows, dhcp, dns, lease: None, next_port }
+        Net { iface, sockets, flows, dhcp, dns, lease: None, unusable: None, next_port }
     }
 
     /// The address in use.
     pub fn lease(&self) -> Option<&Lease> {
         self.lease.as_ref()
+    }
+
+    /// The failure to report while there is no address.
+    pub fn no_lease(&self) -> Option<Failure> {
+        match (self.lease, self.unusable) {
+            (Some(_), _) => None,
+            (None, Some(address)) => Some(Failure::DhcpUnusable { address }),
+            (None, None) => Some(Failure::DhcpLost),
+        }
     }
 
     /// The socket of a flow.
@@ -145,17 +156,31 @@ impl Net {
         }
     }
 
-    fn follow_lease(&mut self) {
-        let Some(event) = self.sockets.get_mut::<dhcpv4::Socket>(self.dhcp).poll() else { return };
-        self.lease = match event {
-            dhcpv4::Event::Configured(config) => Some(Lease {
-                address: config.address,
-                router: config.router,
-                dns: config.dns_servers.first().copied(),
-                server: config.server.address,
-            }),
-            dhcpv4::Event::Deconfigured => None,
+    /// Takes over what DHCP has learnt. Cheap while there is nothing new.
+    #[inline]
+    pub fn follow_lease(&mut self) {
+        if let Some(event) = self.sockets.get_mut::<dhcpv4::Socket>(self.dhcp).poll() {
+            let lease = match event {
+                dhcpv4::Event::Configured(config) => Some(Lease {
+                    address: config.address,
+                    router: config.router,
+                    dns: config.dns_servers.first().copied(),
+                    server: config.server.address,
+                }),
+                dhcpv4::Event::Deconfigured => None,
+            };
+            self.take_lease(lease);
+        }
+    }
+
+    #[inline(never)]
+    fn take_lease(&mut self, lease: Option<Lease>) {
+        let unusable = |lease: &Lease| {
+            let address = lease.address.address();
+            address.is_loopback() || lease.address.broadcast() == Some(address)
         };
+        self.unusable = lease.filter(unusable).map(|lease| lease.address.address());
+        self.lease = lease.filter(|lease| !unusable(lease));
         let lease = self.lease;
         self.iface.update_ip_addrs(|addresses| {
             addresses.clear();
