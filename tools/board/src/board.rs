@@ -184,9 +184,9 @@ impl Board {
         self.path.as_ref()
     }
 
-    /// TCP segments that the hostile stage harmed so far.
-    pub fn harmed_segments(&self) -> u64 {
-        self.mangler.as_ref().map_or(0, |mangler| mangler.borrow().harmed())
+    /// The hostile stage on the way from the default host.
+    pub fn mangler(&self) -> Option<&MangleHandle<PathHandle>> {
+        self.mangler.as_ref()
     }
 
     /// Frames of the storm so far.

@@ -122,7 +122,14 @@ impl<P: Peer> Mangler<P> {
         Mangler { rng: SplitMix64::new(config.seed), seen: vec![0; config.rules.len()], harmed: 0, inner, config }
     }
 
-    /// Segments harmed so far.
+    /// Other rules from now on; segments are counted anew.
+    pub fn set_rules(&mut self, rules: Vec<Rule>) {
+        self.seen = vec![0; rules.len()];
+        self.config.rules = rules;
+        self.harmed = 0;
+    }
+
+    /// Segments harmed so far under these rules.
     pub fn harmed(&self) -> u64 {
         self.harmed
     }

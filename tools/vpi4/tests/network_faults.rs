@@ -5,36 +5,362 @@
 
 mod common;
 
+use board::host::{DhcpFlaw, DhcpMode, HostConfig, HttpFault, SecondDhcp};
+use board::mangle::{Harm, Rule, Target};
+use board::path::PathConfig;
 use board::storm::StormKind;
-use common::{boot, number, result};
-use std::time::Instant;
+use common::{Session, boot, number, result, whole_records};
 use vpi4::Stop;
 
 const SECOND: u64 = 1_000_000_000;
+const SHORT: &str = "gb.presets=linux gb.warmup_ms=5 gb.window_ms=20 gb.rtt_probes=2";
+
+fn set_host(session: &Session, change: impl FnOnce(&mut HostConfig)) {
+    change(session.machine.board().host().expect("a host").borrow_mut().config_mut());
+}
+
+fn set_path(session: &Session, change: impl FnOnce(&mut PathConfig)) {
+    change(session.machine.board().path().expect("a path").borrow_mut().config_mut());
+}
+
+fn set_rules(session: &Session, rules: Vec<Rule>) {
+    session.machine.board().mangler().expect("a hostile stage").borrow_mut().set_rules(rules);
+}
+
+fn harmed(session: &Session) -> u64 {
+    session.machine.board().mangler().expect("a hostile stage").borrow().harmed()
+}
+
+/// Runs the plan; it must end as `rc` with `words` on the console.
+fn expect(session: &mut Session, plan: &str, what: &str, rc: &str, words: &str) -> String {
+    let (got, text) = session.run(plan);
+    assert_eq!(got, rc, "{what}: {text}");
+    assert!(text.contains(words), "{what}: no `{words}` in {text}");
+    text
+}
+
+/// After all the faults a run without any is as good as ever.
+fn expect_health(session: &mut Session) {
+    let text = expect(session, SHORT, "no fault", "ok", "Receive by preset");
+    assert!(number(&result(&text, "linux"), "payload_bps") > 900_000_000, "{text}");
+}
 
 #[test]
-#[ignore]
-fn storm_cost() {
-    for kind in [StormKind::ArpForOthers, StormKind::ArpForBoard, StormKind::Broadcast, StormKind::Mixed] {
-        let t = Instant::now();
-        let (stop, text, machine) = boot("gb.presets=linux gb.warmup_ms=100 gb.window_ms=300", |board| {
-            board.storm.frames_per_s = 100_000;
-            board.storm.during_ns = 0..60 * SECOND;
-            board.storm.kind = kind;
-            board.storm.board_ip = [10, 77, 0, 50];
-        });
-        let wall = t.elapsed();
-        println!(
-            "{kind:?} {stop:?} wall {wall:?} virtual {} storm {} {:?}",
-            machine.stats().now_ns,
-            machine.board().storm_frames(),
-            machine.findings()
-        );
-        println!("{:?}", if stop == Stop::Bye("ok".into()) { result(&text, "linux") } else { vec![] });
-        println!("{:?}", machine.board().genet().link().stats());
-        if stop != Stop::Bye("ok".into()) {
-            println!("{}", &text[text.len().saturating_sub(1500)..]);
+fn heads_that_lie() {
+    let mut session = Session::new(|_| {});
+    let long = "gb.presets=linux gb.warmup_ms=1 gb.window_ms=300 gb.rtt_probes=2";
+    let part = "gb.presets=linux gb.warmup_ms=1 gb.window_ms=20 gb.rtt_probes=2 gb.range_b=1000000";
+    let million = "Content-Length: 1000000\r\n\r\n";
+    let first_million = "HTTP/1.1 206 Partial Content\r\nContent-Range: bytes 0-999999/5000000\r\n";
+    let padding = format!("A: {}\r\n", "x".repeat(1 << 20));
+    let infos = "HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 103 Early Hints\r\nLink: x\r\n\r\n";
+    // What the head is, the body bytes after it, whether the connection closes, and what must come of it.
+    let cases: &[(&str, &str, String, u64, bool, &str, &str)] = &[
+        (
+            "too long, closed",
+            SHORT,
+            "HTTP/1.1 200 OK\r\nContent-Length: 9000000\r\n\r\n".into(),
+            500_000,
+            true,
+            "http.short",
+            "500000 of 9000000 promised",
+        ),
+        (
+            "too long, kept open",
+            long,
+            "HTTP/1.1 200 OK\r\nContent-Length: 9000000\r\n\r\n".into(),
+            500_000,
+            false,
+            "tcp.stalled",
+            "nothing came in the last",
+        ),
+        (
+            "too short",
+            SHORT,
+            format!("HTTP/1.1 200 OK\r\n{million}"),
+            1_000_500,
+            false,
+            "http.head",
+            "longer than its head said",
+        ),
+        ("absent", SHORT, "HTTP/1.1 200 OK\r\n\r\n".into(), 2_000_000, true, "ok", "Receive by preset"),
+        (
+            "negative",
+            SHORT,
+            "HTTP/1.1 200 OK\r\nContent-Length: -1\r\n\r\n".into(),
+            9,
+            false,
+            "http.head",
+            "is no number",
+        ),
+        (
+            "overflowing",
+            SHORT,
+            "HTTP/1.1 200 OK\r\nContent-Length: 18446744073709551616\r\n\r\n".into(),
+            9,
+            false,
+            "http.head",
+            "is no number",
+        ),
+        (
+            "the largest",
+            SHORT,
+            format!("HTTP/1.1 200 OK\r\nContent-Length: {}\r\n\r\n", u64::MAX),
+            1_000,
+            true,
+            "http.short",
+            "1000 of 18446744073709551615",
+        ),
+        (
+            "zero",
+            SHORT,
+            "HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n".into(),
+            0,
+            false,
+            "http.head",
+            "the file is empty",
+        ),
+        (
+            "twice",
+            SHORT,
+            format!("HTTP/1.1 200 OK\r\nContent-Length: 5\r\n{million}"),
+            1_000_000,
+            false,
+            "http.head",
+            "two different Content-Length",
+        ),
+        (
+            "wrong range",
+            part,
+            format!("HTTP/1.1 206 P\r\nContent-Range: bytes 5-1000004/5000000\r\n{million}"),
+            1_000_000,
+            false,
+            "http.head",
+            "another part of the file",
+        ),
+        (
+            "range and length disagree",
+            part,
+            format!("HTTP/1.1 206 P\r\nContent-Range: bytes 0-9/5000000\r\n{million}"),
+            1_000_000,
+            false,
+            "http.head",
+            "another part of the file",
+        ),
+        (
+            "200 instead of 206",
+            part,
+            format!("HTTP/1.1 200 OK\r\n{million}"),
+            1_000_000,
+            false,
+            "ok",
+            "Receive by preset",
+        ),
+        (
+            "chunked unasked",
+            SHORT,
+            "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n".into(),
+            90_000,
+            false,
+            "http.head",
+            "chunks",
+        ),
+        (
+            "1 MiB head",
+            SHORT,
+            format!("HTTP/1.1 200 OK\r\n{padding}{million}"),
+            1_000_000,
+            false,
+            "http.head",
+            "exceeds 8192 bytes",
+        ),
+        (
+            "endless head, closed",
+            SHORT,
+            "HTTP/1.1 200 OK\r\nContent-Le".into(),
+            0,
+            true,
+            "http.head",
+            "closed the connection without an answer",
+        ),
+        (
+            "endless head, open",
+            SHORT,
+            "HTTP/1.1 200 OK\r\nContent-Le".into(),
+            0,
+            false,
+            "tcp.timeout",
+            "no answer to the request within 10000 ms",
+        ),
+        (
+            "NUL bytes",
+            SHORT,
+            format!("HTTP/1.1 200 OK\r\nA: \0\0\r\n{million}"),
+            1_000_000,
+            false,
+            "http.head",
+            "not HTTP/1.x",
+        ),
+        ("NUL bytes only", SHORT, "\0".repeat(9_000), 1_000, false, "http.head", "not HTTP/1.x"),
+        (
+            "bare line feeds",
+            SHORT,
+            "HTTP/1.1 200 OK\nContent-Length: 1000000\n\n".into(),
+            1_000_000,
+            false,
+            "ok",
+            "Receive by preset",
+        ),
+        (
+            "1xx before 206",
+            part,
+            format!("{infos}{first_million}{million}"),
+            1_000_000,
+            false,
+            "ok",
+            "Receive by preset",
+        ),
+        (
+            "101",
+            SHORT,
+            "HTTP/1.1 101 Switching Protocols\r\n\r\n".into(),
+            0,
+            false,
+            "http.status",
+            "the server answered 101",
+        ),
+        (
+            "nothing but 1xx",
+            SHORT,
+            "HTTP/1.1 100 Continue\r\n\r\n".repeat(9_999),
+            0,
+            false,
+            "tcp.timeout",
+            "no answer to the request",
+        ),
+    ];
+    for (what, plan, head, body_bytes, close, rc, words) in cases {
+        let raw = HttpFault::Raw { head: head.as_bytes().to_vec(), body_bytes: *body_bytes, close: *close };
+        set_host(&session, |host| host.fault = raw);
+        let text = expect(&mut session, plan, what, rc, words);
+        if *rc == "ok" {
+            let bps = number(&result(&text, "linux"), "payload_bps");
+            assert!((850_000_000..950_000_000).contains(&bps), "{what}: {bps}");
         }
-        let _ = number;
     }
+    for (location, words) in [
+        ("http://peer.genetbench.test/data", "302: it has moved"), // to itself, for ever
+        ("https://peer.genetbench.test/data", "302: the file is to be had by https only"),
+    ] {
+        set_host(&session, |host| host.fault = HttpFault::Redirect { location: location.to_owned() });
+        expect(&mut session, SHORT, location, "http.status", words);
+    }
+    set_host(&session, |host| host.fault = HttpFault::None);
+    expect_health(&mut session);
+    session.close();
+}
+
+#[test]
+fn peers_that_stall() {
+    let mut session = Session::new(|_| {});
+    let window = |ms: u32| format!("gb.presets=linux gb.warmup_ms=1 gb.window_ms={ms} gb.rtt_probes=0");
+    set_host(&session, |host| host.fault = HttpFault::Stall { after_bytes: 1 << 20 });
+    expect(&mut session, &window(300), "for ever", "tcp.stalled", "nothing came in the last 29");
+    // All of it came before the window.
+    expect(&mut session, "gb.presets=linux gb.warmup_ms=20 gb.window_ms=20", "before", "tcp.stalled", "the last 20 ms");
+    set_host(&session, |host| host.fault = HttpFault::Stall { after_bytes: 0 });
+    expect(&mut session, &window(20), "after the head", "tcp.stalled", "nothing came in the last 20 ms");
+    set_host(&session, |host| host.fault = HttpFault::Mute);
+    expect(&mut session, &window(20), "instead of the head", "tcp.timeout", "no answer to the request");
+    // A pause of two seconds is part of the figure.
+    set_host(&session, |host| host.fault = HttpFault::Pause { after_bytes: 1 << 20, pause_ns: 2 * SECOND });
+    let text = expect(&mut session, &window(2_200), "for 2 s", "ok", "Receive by preset");
+    let fields = result(&text, "linux");
+    let (payload_b, bps) = (number(&fields, "payload_b"), number(&fields, "payload_bps"));
+    assert!(number(&fields, "deliver_max_ns") > 1_990_000_000, "{fields:?}");
+    assert!((payload_b * 8 * 10 / 22).abs_diff(bps) * 50 < bps, "{payload_b} bytes in 2.2 s, {bps} bit/s");
+    // A file that ends before the window.
+    let raw = HttpFault::Raw { head: b"HTTP/1.1 200 OK\r\n\r\n".to_vec(), body_bytes: 100_000, close: true };
+    set_host(&session, |host| host.fault = raw);
+    expect(&mut session, "gb.presets=linux gb.warmup_ms=20", "ended", "http.ended", "the file ended before the window");
+    set_host(&session, |host| host.fault = HttpFault::None);
+    expect_health(&mut session);
+    session.close();
+}
+
+#[test]
+fn segments_reset_forged_and_damaged() {
+    let mut session = Session::new(|_| {});
+    // Resets where they hurt.
+    for (what, rule, rc) in [
+        ("SYN", Rule::replace(Harm::Reset, Target::Syn), "tcp.refused"),
+        ("head", Rule::replace(Harm::Reset, Target::Data).only(0..1), "tcp.reset"),
+        ("body", Rule::replace(Harm::Reset, Target::Data).only(1_000..1_001), "tcp.reset"),
+        ("no window for the request", Rule::replace(Harm::ZeroWindow, Target::All), "tcp.timeout"),
+        // Nothing that is damaged may be taken for data.
+        ("every TCP sum", Rule::replace(Harm::TcpChecksum, Target::Data), "tcp.timeout"),
+        ("every IP sum", Rule::replace(Harm::IpChecksum, Target::All), "tcp.timeout"),
+        ("every port", Rule::replace(Harm::Port, Target::Data), "tcp.timeout"),
+        ("always behind", Rule::replace(Harm::SequenceBehind, Target::Data), "tcp.timeout"),
+        ("always ahead", Rule::replace(Harm::SequenceAhead, Target::Data), "tcp.timeout"),
+        ("every segment cut", Rule::replace(Harm::Truncate, Target::All), "tcp.timeout"),
+        ("every SYN lost", Rule::replace(Harm::Drop, Target::Syn), "tcp.timeout"),
+    ] {
+        set_rules(&session, vec![rule]);
+        let words = if what == "no window for the request" { "no acknowledgement of the request" } else { "" };
+        expect(&mut session, SHORT, what, rc, words);
+        assert!(harmed(&session) > 0, "{what}");
+    }
+    // Reset instead of FIN: harmless after a whole body, a failure when the end of the connection is the body's.
+    set_rules(&session, vec![Rule::replace(Harm::Reset, Target::Fin)]);
+    for (length, rc) in [("Content-Length: 2000000\r\nConnection: close\r\n", "ok"), ("", "tcp.reset")] {
+        let head = format!("HTTP/1.1 200 OK\r\n{length}\r\n").into_bytes();
+        set_host(&session, |host| host.fault = HttpFault::Raw { head, body_bytes: 2_000_000, close: true });
+        expect(&mut session, SHORT, length, rc, "");
+        assert!(harmed(&session) > 0, "FIN");
+    }
+    set_host(&session, |host| host.fault = HttpFault::None);
+    // Forgeries beside the real segments change nothing but the room they take.
+    for harm in [
+        Harm::AckAhead,
+        Harm::SequenceAhead,
+        Harm::SequenceBehind,
+        Harm::TcpChecksum,
+        Harm::IpChecksum,
+        Harm::Port,
+        Harm::BlindReset,
+        Harm::Truncate,
+    ] {
+        set_rules(&session, vec![Rule::forge(harm, Target::All).share(50_000)]);
+        let text = expect(&mut session, SHORT, &format!("{harm:?}"), "ok", "Receive by preset");
+        let bps = number(&result(&text, "linux"), "payload_bps");
+        assert!((700_000_000..950_000_000).contains(&bps), "{harm:?}: {bps}");
+        assert!(harmed(&session) > 50, "{harm:?}");
+    }
+    set_rules(&session, vec![]);
+    expect_health(&mut session);
+    session.close();
+}
+
+#[test]
+fn segments_lost_repeated_and_out_of_order() {
+    let mut session = Session::new(|_| {});
+    let plan = "gb.presets=linux gb.warmup_ms=5 gb.window_ms=60 gb.rtt_probes=2";
+    let bps = |text: &str| number(&result(text, "linux"), "payload_bps");
+    set_rules(&session, vec![Rule::replace(Harm::Repeat, Target::All)]);
+    let text = expect(&mut session, plan, "everything twice", "ok", "Receive by preset");
+    assert!((300_000_000..480_000_000).contains(&bps(&text)), "{text}");
+    set_rules(&session, vec![Rule::replace(Harm::Drop, Target::Data).share(2_000)]);
+    let text = expect(&mut session, plan, "loss", "ok", "Receive by preset");
+    assert!((100_000_000..950_000_000).contains(&bps(&text)), "{text}");
+    set_rules(&session, vec![]);
+    for (what, reorder_ppm, duplicate_ppm) in [("reordered", 20_000, 0), ("duplicated", 0, 20_000)] {
+        set_path(&session, |path| path.to_board_reorder_ppm = reorder_ppm);
+        set_path(&session, |path| path.to_board_duplicate_ppm = duplicate_ppm);
+        let text = expect(&mut session, plan, what, "ok", "Receive by preset");
+        assert!((300_000_000..950_000_000).contains(&bps(&text)), "{what}: {text}");
+    }
+    set_path(&session, |path| (path.to_board_reorder_ppm, path.to_board_duplicate_ppm) = (0, 0));
+    expect_health(&mut session);
+    session.close();
 }

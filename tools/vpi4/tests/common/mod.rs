@@ -51,3 +51,66 @@ pub fn result(text: &str, preset: &str) -> Vec<(String, String)> {
 pub fn number(fields: &[(String, String)], key: &str) -> u64 {
     fields.iter().find(|(k, _)| k == key).unwrap_or_else(|| panic!("no {key} in {fields:?}")).1.parse().unwrap()
 }
+
+/// One boot and then one plan after the other from the console: a fault costs a run, not a boot.
+pub struct Session {
+    pub machine: Machine,
+    read_bytes: usize,
+}
+
+impl Session {
+    /// Boots and makes one good run.
+    pub fn new(change: impl FnOnce(&mut BoardConfig)) -> Self {
+        let (stop, text, machine) =
+            boot_as("gb.presets=linux gb.warmup_ms=0 gb.window_ms=10 gb.rtt_probes=0", |config| {
+                config.limit_ns = 3_000_000_000_000;
+                change(&mut config.board);
+            });
+        assert_eq!(stop, Stop::Bye("ok".to_owned()), "{text}");
+        let read_bytes = machine.uart().len();
+        Session { machine, read_bytes }
+    }
+
+    /// What was printed since the last look.
+    pub fn news(&mut self) -> String {
+        let text = String::from_utf8_lossy(&self.machine.uart()[self.read_bytes..]).into_owned();
+        self.read_bytes = self.machine.uart().len();
+        text
+    }
+
+    /// Runs `plan` until its `bye`: how it ended, and what was printed.
+    pub fn run(&mut self, plan: &str) -> (String, String) {
+        self.machine.type_text(format!("run {plan}\r").as_bytes());
+        match self.machine.run() {
+            Stop::Bye(rc) => (rc, self.news()),
+            other => panic!("{plan}: {other:?} after {}", self.news()),
+        }
+    }
+
+    /// The session may end here: nothing to blame the firmware for, no record lost or damaged.
+    pub fn close(self) {
+        assert_eq!(self.machine.findings(), []);
+        assert!(whole_records(&String::from_utf8_lossy(self.machine.uart())) > 50);
+    }
+}
+
+/// Number of records in `text`, all of them whole: CRC right, sequence numbers from 0 without a gap.
+pub fn whole_records(text: &str) -> u64 {
+    let mut next = 0;
+    for line in text.lines().filter(|line| line.contains("$GB1 ")) {
+        let inner = line.trim_end().strip_prefix('$').unwrap_or_else(|| panic!("text before a record: {line}"));
+        let (body, crc) = inner.rsplit_once('*').unwrap_or_else(|| panic!("no CRC: {line}"));
+        assert_eq!(u32::from_str_radix(crc, 16), Ok(crc32(body.as_bytes())), "{line}");
+        let seq: u64 = body.split(' ').nth(1).and_then(|word| word.parse().ok()).unwrap_or_else(|| panic!("{line}"));
+        assert_eq!(seq, next, "a record is missing before {line}");
+        next += 1;
+    }
+    next
+}
+
+/// CRC-32 of IEEE 802.3.
+fn crc32(bytes: &[u8]) -> u32 {
+    !bytes.iter().fold(!0u32, |crc, &byte| {
+        (0..8).fold(crc ^ u32::from(byte), |c, _| (c >> 1) ^ (0xedb8_8320 & (c & 1).wrapping_neg()))
+    })
+}
