@@ -25,6 +25,8 @@ pub enum Failure {
         /// The address.
         address: Ipv4Address,
     },
+    /// The DHCP server gave an address and took it back within a second.
+    DhcpTooShort,
     /// The lease ended and was not renewed.
     DhcpLost,
     /// The DHCP server named no name server, and the URL needs one.
@@ -90,7 +92,7 @@ impl Failure {
         match self {
             Failure::LinkDown { .. } => "link.down",
             Failure::DhcpTimeout { .. } => "dhcp.timeout",
-            Failure::DhcpUnusable { .. } => "dhcp.unusable",
+            Failure::DhcpUnusable { .. } | Failure::DhcpTooShort => "dhcp.unusable",
             Failure::DhcpLost => "dhcp.lost",
             Failure::DnsNoServer => "dns.no_server",
             Failure::DnsNotFound => "dns.not_found",
@@ -135,6 +137,9 @@ impl fmt::Display for Failure {
             ),
             Failure::DhcpUnusable { address } => {
                 write!(f, "the DHCP server gave {address}, which no board can have: correct its configuration")
+            }
+            Failure::DhcpTooShort => {
+                write!(f, "the DHCP server took the address back within a second: correct its lease time")
             }
             Failure::DhcpLost => {
                 write!(

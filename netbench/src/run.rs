@@ -169,7 +169,7 @@ fn wait_for_lease<P: Port>(port: &mut P, net: &mut Net) -> Result<Lease, Failure
         if let Some(lease) = net.lease() {
             return Ok(*lease);
         }
-        if let Some(failure @ Failure::DhcpUnusable { .. }) = net.no_lease() {
+        if let Some(failure) = net.no_lease().filter(|failure| *failure != Failure::DhcpLost) {
             return Err(failure);
         }
         if port.now_ns() >= deadline_ns {

@@ -227,7 +227,7 @@ impl Transfer {
                 }
             }
             if frames > 0 || now_ns >= poll_at_ns {
-                net.follow_lease();
+                net.follow_lease(port);
                 net.iface.poll_egress(instant(now_ns), port, &mut net.sockets);
                 poll_at_ns = net.poll_at_ns(now_ns);
                 if let Err(failure) = self.check(net) {

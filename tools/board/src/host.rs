@@ -140,6 +140,11 @@ impl Host {
         &mut self.config
     }
 
+    /// The DHCP server forgets the leases that it gave.
+    pub fn forget_leases(&mut self) {
+        self.lease_given = false;
+    }
+
     /// Connections that exist, closing ones included.
     pub fn open_connections(&self) -> usize {
         self.by_tuple.len()

@@ -313,9 +313,11 @@ fn segments_reset_forged_and_damaged() {
     }
     // Reset instead of FIN: harmless after a whole body, a failure when the end of the connection is the body's.
     set_rules(&session, vec![Rule::replace(Harm::Reset, Target::Fin)]);
-    for (length, rc) in [("Content-Length: 2000000\r\nConnection: close\r\n", "ok"), ("", "tcp.reset")] {
+    // (With the FIN goes the last data, unless the server waits for the client's FIN.)
+    let whole = "Content-Length: 2000000\r\nConnection: close\r\n";
+    for (length, close, rc) in [(whole, false, "ok"), (whole, true, "tcp.reset"), ("", true, "tcp.reset")] {
         let head = format!("HTTP/1.1 200 OK\r\n{length}\r\n").into_bytes();
-        set_host(&session, |host| host.fault = HttpFault::Raw { head, body_bytes: 2_000_000, close: true });
+        set_host(&session, |host| host.fault = HttpFault::Raw { head, body_bytes: 2_000_000, close });
         expect(&mut session, SHORT, length, rc, "");
         assert!(harmed(&session) > 0, "FIN");
     }
@@ -331,7 +333,9 @@ fn segments_reset_forged_and_damaged() {
         Harm::BlindReset,
         Harm::Truncate,
     ] {
-        set_rules(&session, vec![Rule::forge(harm, Target::All).share(50_000)]);
+        // Before the connection stands a reset needs no place in a window, only the right acknowledgement.
+        let target = if harm == Harm::BlindReset { Target::Data } else { Target::All };
+        set_rules(&session, vec![Rule::forge(harm, target).share(50_000)]);
         let text = expect(&mut session, SHORT, &format!("{harm:?}"), "ok", "Receive by preset");
         let bps = number(&result(&text, "linux"), "payload_bps");
         assert!((700_000_000..950_000_000).contains(&bps), "{harm:?}: {bps}");
@@ -362,5 +366,82 @@ fn segments_lost_repeated_and_out_of_order() {
     }
     set_path(&session, |path| (path.to_board_reorder_ppm, path.to_board_duplicate_ppm) = (0, 0));
     expect_health(&mut session);
+    session.close();
+}
+
+/// Addresses of the `addr` records in `text`.
+fn addresses(text: &str) -> Vec<&str> {
+    let records = text.lines().filter(|line| line.starts_with("$GB1 ") && line.contains(" addr "));
+    records.filter_map(|line| line.split(' ').find_map(|word| word.strip_prefix("address="))).collect()
+}
+
+#[test]
+fn dhcp_servers_that_lie() {
+    let mut session = Session::new(|_| {});
+    let silence = "no DHCP server answered within 15 s with an address to use";
+    let replies = |session: &Session| session.machine.board().host().expect("a host").borrow().stats().dhcp_replies;
+    let lease_0 = DhcpMode::ShortLease { seconds: 0 };
+    for (mode, rc, words) in [
+        (DhcpMode::Nak, "dhcp.timeout", silence),
+        (DhcpMode::Flawed(DhcpFlaw::TruncatedOptions), "dhcp.timeout", silence),
+        (DhcpMode::Flawed(DhcpFlaw::OptionPastEnd), "dhcp.timeout", silence),
+        (DhcpMode::Flawed(DhcpFlaw::WrongTransaction), "dhcp.timeout", silence),
+        (DhcpMode::Flawed(DhcpFlaw::WrongCookie), "dhcp.timeout", silence),
+        (DhcpMode::Flawed(DhcpFlaw::Address([0; 4])), "dhcp.timeout", silence),
+        (DhcpMode::Flawed(DhcpFlaw::Address([255; 4])), "dhcp.timeout", silence),
+        (DhcpMode::Flawed(DhcpFlaw::Address([224, 0, 0, 1])), "dhcp.timeout", silence),
+        (DhcpMode::Flawed(DhcpFlaw::Address([127, 0, 0, 1])), "dhcp.unusable", "gave 127.0.0.1, which no board"),
+        (DhcpMode::Flawed(DhcpFlaw::Address([10, 77, 0, 255])), "dhcp.unusable", "gave 10.77.0.255, which no board"),
+        (DhcpMode::Flawed(DhcpFlaw::NoMask), "dhcp.timeout", silence),
+        (DhcpMode::Flawed(DhcpFlaw::Mask([255, 0, 255, 0])), "dhcp.timeout", silence),
+        (DhcpMode::Flawed(DhcpFlaw::NoServer), "dhcp.timeout", silence),
+        (DhcpMode::Flawed(DhcpFlaw::Overload), "dhcp.timeout", silence),
+        (lease_0, "dhcp.unusable", "took the address back within a second"),
+        (DhcpMode::Flawed(DhcpFlaw::NoRouter), "ok", "Receive by preset"),
+        (DhcpMode::Answer, "ok", "Receive by preset"),
+    ] {
+        set_host(&session, |host| host.dhcp = mode);
+        let before = replies(&session);
+        expect(&mut session, SHORT, &format!("{mode:?}"), rc, words);
+        let answered = replies(&session) - before;
+        assert!((2..20).contains(&answered), "{mode:?}: the server was asked {answered} times");
+    }
+    // Two servers: the first answer counts, and the other's does no harm.
+    for (first, address) in [(true, "10.77.0.60/24"), (false, "10.77.0.50/24")] {
+        let second = SecondDhcp { ip: [10, 77, 0, 2], board_ip: [10, 77, 0, 60], first };
+        set_host(&session, |host| host.second_dhcp = Some(second));
+        let text = expect(&mut session, SHORT, "two servers", "ok", "Receive by preset");
+        assert_eq!(addresses(&text), [address]);
+    }
+    set_host(&session, |host| host.second_dhcp = None);
+    expect_health(&mut session);
+    session.close();
+}
+
+#[test]
+fn leases_that_end_during_a_run() {
+    let mut session = Session::new(|board| board.peer.pace_bps = Some(20_000_000));
+    // Three runs of about a second, at 20 Mbit/s.
+    let plan = "gb.presets=linux,amiga,poll gb.repeats=1 gb.warmup_ms=5 gb.window_ms=900 gb.rtt_probes=2 gb.seed=3";
+    let ended = |text: &str, rc: &str| text.matches(&format!(" rc={rc} ")).count();
+    // Renewed: nobody notices.
+    set_host(&session, |host| host.dhcp = DhcpMode::ShortLease { seconds: 1 });
+    let replies = |session: &Session| session.machine.board().host().expect("a host").borrow().stats().dhcp_replies;
+    let before = replies(&session);
+    let text = expect(&mut session, plan, "renewed", "ok", "Receive by preset");
+    let renewals = replies(&session) - before;
+    assert!(renewals >= 6 && addresses(&text).len() == 1, "{renewals} {text}");
+    // Refused, or not answered, and no other lease is to be had: what was measured until then is told.
+    for nak in [true, false] {
+        set_host(&session, |host| host.dhcp = DhcpMode::NoRenewal { seconds: 3, nak, again: false });
+        session.machine.board().host().expect("a host").borrow_mut().forget_leases();
+        let text = expect(&mut session, plan, "not renewed", "dhcp.lost", "stopped: the address is lost");
+        assert!(text.contains("Receive by preset") && ended(&text, "ok") >= 1, "{text}");
+        assert_eq!(ended(&text, "ok") + ended(&text, "dhcp.lost"), 2, "{text}");
+    }
+    // Refused, and a new one is given: the run that was on is lost, the others are not.
+    set_host(&session, |host| host.dhcp = DhcpMode::NoRenewal { seconds: 3, nak: true, again: true });
+    let text = expect(&mut session, plan, "given anew", "dhcp.lost", "asking for another");
+    println!("{text}");
     session.close();
 }

@@ -15,10 +15,10 @@ const CLIENT_PORT: u16 = 68;
 
 /// The answers to the DHCP message in `frame`, in their order.
 pub(super) fn answers(config: &HostConfig, frame: &[u8], lease_given: &mut bool) -> Vec<Vec<u8>> {
-    let own = answer(config, frame, lease_given);
+    let own = answer(config, config.ip, frame, lease_given);
     let second = config.second_dhcp.and_then(|second| {
         let other = HostConfig { ip: second.ip, board_ip: second.board_ip, ..config.clone() };
-        answer(&other, frame, lease_given).map(|reply| (reply, second.first))
+        answer(&other, config.ip, frame, lease_given).map(|reply| (reply, second.first))
     });
     match second {
         Some((second, true)) => [second].into_iter().chain(own).collect(),
@@ -27,8 +27,8 @@ pub(super) fn answers(config: &HostConfig, frame: &[u8], lease_given: &mut bool)
     }
 }
 
-/// The answer of the server at `config.ip`, if the message deserves one.
-fn answer(config: &HostConfig, frame: &[u8], lease_given: &mut bool) -> Option<Vec<u8>> {
+/// The answer of the server at `config.ip`, if the message deserves one. It names `gateway` as router and name server.
+fn answer(config: &HostConfig, gateway: [u8; 4], frame: &[u8], lease_given: &mut bool) -> Option<Vec<u8>> {
     let ethernet = EthernetFrame::new_checked(frame).ok()?;
     let ip = Ipv4Packet::new_checked(ethernet.payload()).ok()?;
     let udp = UdpPacket::new_checked(ip.payload()).ok()?;
@@ -61,10 +61,16 @@ fn answer(config: &HostConfig, frame: &[u8], lease_given: &mut bool) -> Option<V
         _ => return None,
     };
     *lease_given |= message_type == DhcpMessageType::Ack;
-    Some(frame_of(config, &reply(config, &request, message_type), request.broadcast))
+    let reply = reply(config, gateway.into(), &request, message_type);
+    Some(frame_of(config, &reply, request.broadcast))
 }
 
-fn reply(config: &HostConfig, request: &DhcpRepr, message_type: DhcpMessageType) -> DhcpRepr<'static> {
+fn reply(
+    config: &HostConfig,
+    gateway: Ipv4Address,
+    request: &DhcpRepr,
+    message_type: DhcpMessageType,
+) -> DhcpRepr<'static> {
     let ours = Ipv4Address::from(config.ip);
     let granted = message_type != DhcpMessageType::Nak;
     let lease = match config.dhcp {
@@ -79,7 +85,7 @@ fn reply(config: &HostConfig, request: &DhcpRepr, message_type: DhcpMessageType)
         client_ip: request.client_ip,
         your_ip: if granted { Ipv4Address::from(config.board_ip) } else { Ipv4Address::UNSPECIFIED },
         server_ip: ours,
-        router: granted.then_some(ours),
+        router: granted.then_some(gateway),
         subnet_mask: granted.then(|| Ipv4Address::from_bits(mask(config.prefix_length))),
         relay_agent_ip: Ipv4Address::UNSPECIFIED,
         broadcast: request.broadcast,
@@ -96,7 +102,7 @@ fn reply(config: &HostConfig, request: &DhcpRepr, message_type: DhcpMessageType)
     };
     if granted {
         // The list holds at least one.
-        let _ = reply.dns_servers.insert(Default::default()).push(ours);
+        let _ = reply.dns_servers.insert(Default::default()).push(gateway);
     }
     reply
 }
