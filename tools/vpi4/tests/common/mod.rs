@@ -13,6 +13,14 @@ pub fn boot(plan: &str, change: impl FnOnce(&mut BoardConfig)) -> (Stop, String,
 }
 
 pub fn boot_as(plan: &str, change: impl FnOnce(&mut MachineConfig)) -> (Stop, String, Machine) {
+    let mut machine = at_reset(plan, change);
+    let stop = machine.run();
+    let text = String::from_utf8_lossy(machine.uart()).into_owned();
+    (stop, text, machine)
+}
+
+/// The machine before its first instruction.
+pub fn at_reset(plan: &str, change: impl FnOnce(&mut MachineConfig)) -> Machine {
     let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../target/kernel8.img");
     let image = Image::parse(std::fs::read(path).expect("target/kernel8.img: run `make kernel`")).unwrap();
     let mut config = MachineConfig::default();
@@ -20,10 +28,7 @@ pub fn boot_as(plan: &str, change: impl FnOnce(&mut MachineConfig)) -> (Stop, St
     config.board = config.board.seeded(1);
     config.board.bootargs = format!("console=ttyAMA0,115200 {plan}");
     change(&mut config);
-    let mut machine = Machine::new(config, &image).unwrap();
-    let stop = machine.run();
-    let text = String::from_utf8_lossy(machine.uart()).into_owned();
-    (stop, text, machine)
+    Machine::new(config, &image).unwrap()
 }
 
 /// A short plan that ends as `rc`, with `words` on the console and nothing to blame the firmware for.
