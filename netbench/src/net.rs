@@ -88,11 +88,14 @@ impl Net {
     }
 
     /// The failure to report while there is no address.
+    #[inline]
     pub fn no_lease(&self) -> Option<Failure> {
-        match self.lease {
-            Some(_) => None,
-            None => Some(self.unusable.clone().unwrap_or(Failure::DhcpLost)),
-        }
+        if self.lease.is_some() { None } else { Some(self.why_no_lease()) }
+    }
+
+    #[inline(never)]
+    fn why_no_lease(&self) -> Failure {
+        self.unusable.clone().unwrap_or(Failure::DhcpLost)
     }
 
     /// The socket of a flow.

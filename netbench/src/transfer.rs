@@ -159,7 +159,7 @@ impl Transfer {
         self.last = 0;
         self.failure = None;
         if let Some(failure) = net.no_lease() {
-            return Err(failure);
+            return Err(failure); // not `tcp.refused`, as the stack would have it
         }
         for index in 0..self.active {
             self.flows[index].restart();
@@ -193,6 +193,9 @@ impl Transfer {
         during: &'static str,
         waited_ms: u64,
     ) -> Result<(), Failure> {
+        if let Some(failure) = net.no_lease() {
+            return Err(failure);
+        }
         if port.now_ns() >= deadline_ns {
             return Err(Failure::TcpTimeout { during, waited_ms });
         }
@@ -228,6 +231,9 @@ impl Transfer {
             }
             if frames > 0 || now_ns >= poll_at_ns {
                 net.follow_lease(port);
+                if let Some(failure) = net.no_lease() {
+                    return Ended::Failed(failure);
+                }
                 net.iface.poll_egress(instant(now_ns), port, &mut net.sockets);
                 poll_at_ns = net.poll_at_ns(now_ns);
                 if let Err(failure) = self.check(net) {
@@ -379,9 +385,6 @@ impl Transfer {
     /// Looks for connections that ended, and for failures noted on the way.
     fn check(&mut self, net: &mut Net) -> Result<(), Failure> {
         if let Some(failure) = self.failure.take() {
-            return Err(failure);
-        }
-        if let Some(failure) = net.no_lease() {
             return Err(failure);
         }
         for index in 0..self.active {
