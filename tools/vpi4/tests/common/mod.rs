@@ -5,6 +5,9 @@
 #![allow(dead_code)] // each test program uses its part
 
 use board::board::BoardConfig;
+use board::host::HostConfig;
+use board::mangle::Rule;
+use board::path::PathConfig;
 use vpi4::image::Image;
 use vpi4::{Machine, MachineConfig, Stop};
 
@@ -57,6 +60,9 @@ pub fn number(fields: &[(String, String)], key: &str) -> u64 {
     fields.iter().find(|(k, _)| k == key).unwrap_or_else(|| panic!("no {key} in {fields:?}")).1.parse().unwrap()
 }
 
+/// A plan of one short run.
+pub const SHORT: &str = "gb.presets=linux gb.warmup_ms=5 gb.window_ms=20 gb.rtt_probes=2";
+
 /// One boot and then one plan after the other from the console: a fault costs a run, not a boot.
 pub struct Session {
     pub machine: Machine,
@@ -90,6 +96,43 @@ impl Session {
             Stop::Bye(rc) => (rc, self.news()),
             other => panic!("{plan}: {other:?} after {}", self.news()),
         }
+    }
+
+    /// Runs the plan; it must end as `rc` with `words` on the console.
+    pub fn expect(&mut self, plan: &str, what: &str, rc: &str, words: &str) -> String {
+        let (got, text) = self.run(plan);
+        assert_eq!(got, rc, "{what}: {text}");
+        assert!(text.contains(words), "{what}: no `{words}` in {text}");
+        text
+    }
+
+    /// After all the faults a run without any is as good as ever.
+    pub fn expect_health(&mut self) {
+        let text = self.expect(SHORT, "no fault", "ok", "Receive by preset");
+        assert!(number(&result(&text, "linux"), "payload_bps") > 900_000_000, "{text}");
+    }
+
+    pub fn host(&self, change: impl FnOnce(&mut HostConfig)) {
+        change(self.machine.board().host().expect("a host").borrow_mut().config_mut());
+    }
+
+    pub fn path(&self, change: impl FnOnce(&mut PathConfig)) {
+        change(self.machine.board().path().expect("a path").borrow_mut().config_mut());
+    }
+
+    /// Rules of the hostile stage from now on.
+    pub fn rules(&self, rules: Vec<Rule>) {
+        self.machine.board().mangler().expect("a hostile stage").borrow_mut().set_rules(rules);
+    }
+
+    /// Segments harmed under these rules.
+    pub fn harmed(&self) -> u64 {
+        self.machine.board().mangler().expect("a hostile stage").borrow().harmed()
+    }
+
+    /// DHCP messages answered since reset.
+    pub fn dhcp_replies(&self) -> u64 {
+        self.machine.board().host().expect("a host").borrow().stats().dhcp_replies
     }
 
     /// The session may end here: nothing to blame the firmware for, no record lost or damaged.
