@@ -38,6 +38,8 @@ pub enum Harm {
     BlindReset,
     /// It ends in the middle of its TCP header.
     Truncate,
+    /// Up to four of its bytes, headers or payload, have other values. The sums stay as they were.
+    Noise,
     /// It does not arrive.
     Drop,
     /// It comes once more, unharmed.
@@ -141,13 +143,25 @@ impl<P: Peer> Mangler<P> {
             Some((harm, forge)) => {
                 self.harmed += 1;
                 let mut copy = frame.clone();
-                // The rule matched, so it is a segment.
-                let _ = apply(harm, &mut copy);
+                if harm == Harm::Noise {
+                    self.add_noise(&mut copy);
+                } else {
+                    // The rule matched, so it is a segment.
+                    let _ = apply(harm, &mut copy);
+                }
                 send(copy);
                 if forge || harm == Harm::Repeat {
                     send(frame);
                 }
             }
+        }
+    }
+
+    fn add_noise(&mut self, frame: &mut [u8]) {
+        for _ in 0..4 {
+            let chance = self.rng.next_u64();
+            let at = (chance >> 32) as usize % frame.len();
+            frame[at] ^= chance as u8;
         }
     }
 
@@ -271,7 +285,7 @@ fn apply(harm: Harm, frame: &mut Vec<u8>) -> Option<()> {
             ip.fill_checksum();
             frame.truncate(EthernetFrame::<&[u8]>::header_len() + bytes);
         }
-        Harm::IpChecksum | Harm::Truncate | Harm::Drop | Harm::Repeat => {}
+        Harm::IpChecksum | Harm::Truncate | Harm::Noise | Harm::Drop | Harm::Repeat => {}
     }
     let mut ip = Ipv4Packet::new_checked(frame.get_mut(14..)?).ok()?;
     TcpPacket::new_checked(ip.payload_mut()).ok()?.fill_checksum(&from, &to);

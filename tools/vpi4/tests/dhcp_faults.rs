@@ -6,6 +6,7 @@ mod common;
 
 use board::host::{DhcpFlaw, DhcpMode, SecondDhcp};
 use common::{SHORT, Session};
+use vpi4::Stop;
 
 /// Addresses of the `addr` records in `text`.
 fn addresses(text: &str) -> Vec<&str> {
@@ -82,5 +83,14 @@ fn leases_that_end_during_a_run() {
     let text = session.expect(plan, "given anew", "dhcp.lost", "asking for another");
     assert_eq!((ended(&text, "ok"), ended(&text, "dhcp.lost")), (2, 1), "{text}");
     assert!(!text.contains("stopped:"), "{text}");
+    // Renewed no more because the address is another now: the next run has it.
+    session.host(|host| host.dhcp = DhcpMode::ShortLease { seconds: 2 });
+    session.machine.type_text(format!("run {plan}\r").as_bytes());
+    assert_eq!(session.machine.run_until_text("[2/3]"), Stop::Text);
+    session.host(|host| host.board_ip = [10, 77, 0, 60]);
+    assert_eq!(session.machine.run(), Stop::Bye("dhcp.lost".to_owned()));
+    let text = session.news();
+    assert_eq!(addresses(&text), ["10.77.0.50/24", "10.77.0.60/24"], "{text}");
+    assert_eq!((ended(&text, "ok"), ended(&text, "dhcp.lost")), (2, 1), "{text}");
     session.close();
 }

@@ -57,6 +57,7 @@ fn segments_reset_forged_and_damaged() {
         Harm::Port,
         Harm::BlindReset,
         Harm::Truncate,
+        Harm::Noise,
     ] {
         // Before the connection stands a reset needs no place in a window, only the right acknowledgement.
         let target = if harm == Harm::BlindReset { Target::Data } else { Target::All };

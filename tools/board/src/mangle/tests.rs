@@ -81,6 +81,7 @@ fn each_harm_changes_what_it_says_and_nothing_else() {
         (Harm::TcpChecksum, None),
         (Harm::IpChecksum, None),
         (Harm::Truncate, None),
+        (Harm::Noise, None),
         (Harm::Port, Some((1000, 2000, 500, 50_001, false, 9))),
         (Harm::AckAhead, Some((1000, 2000 + FAR, 500, 50_000, false, 9))),
         (Harm::SequenceAhead, Some((1000 + FAR, 2000, 500, 50_000, false, 9))),
