@@ -174,8 +174,8 @@ impl fmt::Display for Failure {
             }
             Failure::TcpStalled { silent_ms } => write!(
                 f,
-                "nothing came in the last {silent_ms} ms of the window: look at the server; if the gaps are the \
-                 setting's, make gb.window_ms longer"
+                "nothing came in the last {silent_ms} ms of the window: look at the server; if the setting or the way \
+                 makes such gaps, make gb.window_ms longer"
             ),
             Failure::HttpsOnly { code } => {
                 write!(f, "the server answered {code}: the file is to be had by https only; use another server")
