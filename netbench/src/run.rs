@@ -101,7 +101,13 @@ fn sweep<P: Port, C: Console>(
         points.len() as u64 * (each_ms + 1_200) / 1000
     );
     let mut sweep = Sweep::new(net, transfer);
+    let mut recorded = lease;
     for (index, (id, point)) in ids.iter().zip(&points).enumerate() {
+        let lease = keep_lease(port, console, sweep.net())?;
+        if lease != recorded {
+            record_lease(recorder, console, &lease);
+            recorded = lease;
+        }
         let _ = writeln!(
             console,
             "[{}/{}] {} ({}), {} flow{}",
@@ -143,12 +149,28 @@ fn wait_for_link<P: Port, C: Console>(port: &mut P, console: &mut C, plan: &Plan
     }
 }
 
+/// The lease, after its end another one. Without one nothing more can be measured.
+fn keep_lease<P: Port, C: Console>(port: &mut P, console: &mut C, net: &mut Net) -> Result<Lease, Failure> {
+    net.poll(port);
+    if let Some(lease) = net.lease() {
+        return Ok(*lease);
+    }
+    let _ = writeln!(console, "DHCP: the lease has ended; asking for another (at most {} s)", DHCP_WAIT_MS / 1000);
+    wait_for_lease(port, net).map_err(|failure| match failure {
+        Failure::DhcpTimeout { .. } => Failure::DhcpLost,
+        other => other,
+    })
+}
+
 fn wait_for_lease<P: Port>(port: &mut P, net: &mut Net) -> Result<Lease, Failure> {
     let deadline_ns = port.now_ns() + DHCP_WAIT_MS * 1_000_000;
     loop {
         net.poll(port);
         if let Some(lease) = net.lease() {
             return Ok(*lease);
+        }
+        if let Some(failure) = net.no_lease().filter(|failure| *failure != Failure::DhcpLost) {
+            return Err(failure);
         }
         if port.now_ns() >= deadline_ns {
             return Err(Failure::DhcpTimeout { waited_ms: DHCP_WAIT_MS });

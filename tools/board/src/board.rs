@@ -21,12 +21,14 @@ use crate::gpio::Gpio;
 use crate::host::{Host, HostHandle};
 use crate::link::Peer;
 use crate::mailbox::{self, Facts, Mailbox};
+use crate::mangle::{MangleHandle, Mangler};
 use crate::miniuart::{self, MiniUart};
 use crate::path::Path;
 use crate::pcap::Capture;
 use crate::pl011::{self, Pl011, SentByte};
 use crate::pm::Pm;
 use crate::rng200::Rng200;
+use crate::storm::{Storm, StormHandle};
 use crate::systimer::{self, SystemTimer};
 
 mod config;
@@ -117,6 +119,8 @@ pub struct Board {
     reset_at: Option<u64>,
     host: Option<HostHandle>,
     path: Option<PathHandle>,
+    mangler: Option<MangleHandle<PathHandle>>,
+    storm: Option<StormHandle<MangleHandle<PathHandle>>>,
     capture: Option<Capture>,
 }
 
@@ -157,6 +161,8 @@ impl Board {
             reset_at: None,
             host: None,
             path: None,
+            mangler: None,
+            storm: None,
             capture: None,
             config,
         };
@@ -170,13 +176,17 @@ impl Board {
         board
     }
 
-    /// A board whose partner port leads over the configured path to the configured host.
+    /// A board whose partner port leads over the configured path to the configured host, with all that is hostile on it.
     pub fn with_default_host(config: BoardConfig) -> Self {
         let (host, handle) = Host::shared(config.peer.clone());
         let path = Rc::new(RefCell::new(Path::new(config.path.clone(), host)));
-        let mut board = Board::new(config, Box::new(path.clone()));
+        let mangler = Rc::new(RefCell::new(Mangler::new(config.mangle.clone(), path.clone())));
+        let storm = Rc::new(RefCell::new(Storm::new(config.storm.clone(), mangler.clone())));
+        let mut board = Board::new(config, Box::new(storm.clone()));
         board.host = Some(handle);
         board.path = Some(path);
+        board.mangler = Some(mangler);
+        board.storm = Some(storm);
         board
     }
 
@@ -193,6 +203,16 @@ impl Board {
     /// The way to the default host.
     pub fn path(&self) -> Option<&PathHandle> {
         self.path.as_ref()
+    }
+
+    /// The hostile stage on the way from the default host.
+    pub fn mangler(&self) -> Option<&MangleHandle<PathHandle>> {
+        self.mangler.as_ref()
+    }
+
+    /// Frames of the storm so far.
+    pub fn storm_frames(&self) -> u64 {
+        self.storm.as_ref().map_or(0, |storm| storm.borrow().sent())
     }
 
     /// GENET with its PHY and cable, to look at.

@@ -30,7 +30,7 @@ mod scoreboard;
 mod tftp;
 
 pub use body::{body_byte, fill_body};
-pub use config::{Congestion, DhcpMode, DnsMode, HostConfig, HttpFault, Object, Recovery};
+pub use config::{Congestion, DhcpFlaw, DhcpMode, DnsMode, HostConfig, HttpFault, Object, Recovery, SecondDhcp};
 
 use connection::Connection;
 use headers::{Kind, TcpHead};
@@ -81,6 +81,8 @@ pub struct Host {
     services: SocketSet<'static>,
     dns: SocketHandle,
     tftp: Tftp,
+    /// A DHCP lease was given.
+    lease_given: bool,
     /// Where frames go that belong to no socket.
     nobody: SocketSet<'static>,
     connections: Vec<Option<Box<Connection>>>,
@@ -115,6 +117,7 @@ impl Host {
             services,
             dns,
             tftp,
+            lease_given: false,
             nobody: SocketSet::new(Vec::new()),
             connections: Vec::new(),
             by_tuple: BTreeMap::new(),
@@ -144,6 +147,11 @@ impl Host {
         &mut self.config
     }
 
+    /// The DHCP server forgets the leases that it gave.
+    pub fn forget_leases(&mut self) {
+        self.lease_given = false;
+    }
+
     /// Connections that exist, closing ones included.
     pub fn open_connections(&self) -> usize {
         self.by_tuple.len()
@@ -155,7 +163,7 @@ impl Host {
         match headers::classify(frame) {
             Kind::Tcp(head) if head.destination == self.config.ip => self.take_segment(now, frame, head),
             Kind::Dhcp => {
-                if let Some(reply) = dhcp::answer(&self.config, frame) {
+                for reply in dhcp::answers(&self.config, frame, &mut self.lease_given) {
                     self.stats.dhcp_replies += 1;
                     self.port.outbox.push_back(reply);
                 }

@@ -7,7 +7,9 @@ use crate::genet::GenetConfig;
 use crate::host::HostConfig;
 use crate::link::LinkConfig;
 use crate::mailbox::MailboxConfig;
+use crate::mangle::MangleConfig;
 use crate::path::PathConfig;
+use crate::storm::StormConfig;
 
 /// Configuration of a board and of the world at its network port. The default world: gigabit link, 0.2 ms round trip,
 /// a host with DHCP, DNS and HTTP.
@@ -29,6 +31,10 @@ pub struct BoardConfig {
     pub path: PathConfig,
     /// The host.
     pub peer: HostConfig,
+    /// What is done to the host's segments before they reach the switch.
+    pub mangle: MangleConfig,
+    /// What others send to the board through the switch.
+    pub storm: StormConfig,
     /// The mailbox's behaviour.
     pub mailbox: MailboxConfig,
     /// Clock of UART0.
@@ -74,6 +80,8 @@ impl Default for BoardConfig {
             link: LinkConfig::default(),
             path: PathConfig::default(),
             peer: HostConfig::default(),
+            mangle: MangleConfig::default(),
+            storm: StormConfig::default(),
             mailbox: MailboxConfig::default(),
             uart_clock_hz: 48_000_000,
             terminal_baud: 115_200,
@@ -102,6 +110,8 @@ impl BoardConfig {
         self.link.seed = seed.wrapping_add(0x1000);
         self.path.seed = seed.wrapping_add(0x2000);
         self.peer.seed = seed.wrapping_add(0x3000);
+        self.mangle.seed = seed.wrapping_add(0x4000);
+        self.storm.seed = seed.wrapping_add(0x5000);
         self
     }
 
