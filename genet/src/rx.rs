@@ -49,11 +49,15 @@ pub(crate) struct RxQueue<D> {
     /// Two places where the next frame may be, until one has come.
     doubt: Option<Start>,
     stamp: FrameStamp,
+    /// Index of the descriptor after a piece of a frame, where the frame goes on.
+    goes_on_at: Option<u16>,
     /// The discard counter when it was read last.
     discards_seen: u16,
     /// Since when the frame at this index has been seen waiting.
     waiting: Option<(u16, u64)>,
     pub discards: u64,
+    /// Looks that found the discard counter at its end.
+    pub discards_capped: u64,
     pub frames: u64,
     pub errors: FrameErrors,
 }
@@ -73,9 +77,11 @@ impl<D: DmaMemory> RxQueue<D> {
             slot_offset: 0,
             doubt: None,
             stamp: FrameStamp::default(),
+            goes_on_at: None,
             discards_seen: 0,
             waiting: None,
             discards: 0,
+            discards_capped: 0,
             frames: 0,
             errors: FrameErrors::default(),
         }
@@ -122,6 +128,7 @@ impl<D: DmaMemory> RxQueue<D> {
         self.released = start.index;
         self.available = 0;
         self.waiting = None;
+        self.goes_on_at = None;
         self.discards_seen = prod.read(rdma::PROD_INDEX::DISCARDS) as u16;
         self.set_policy(regs, policy);
     }
@@ -199,7 +206,7 @@ impl<D: DmaMemory> RxQueue<D> {
             self.next = self.next.wrapping_add(1);
             self.available -= 1;
             let Some(bytes) = descriptor::received_bytes(word) else {
-                self.errors.count(word);
+                self.refuse(word);
                 continue;
             };
             let start = BUFFER_BYTES * usize::from(slot);
@@ -209,6 +216,18 @@ impl<D: DmaMemory> RxQueue<D> {
             return Some(start + PAD_BYTES..start + bytes);
         }
         None
+    }
+
+    /// Counts the frame of a descriptor that holds no whole good one. A frame in several pieces counts once.
+    #[cold]
+    fn refuse(&mut self, word: u32) {
+        let is_rest = self.goes_on_at.take() == Some(self.next.wrapping_sub(1)) && !descriptor::starts(word);
+        if !is_rest {
+            self.errors.count(word);
+        }
+        if (is_rest || descriptor::starts(word)) && !descriptor::ends(word) {
+            self.goes_on_at = Some(self.next);
+        }
     }
 
     /// A received frame's bytes.
@@ -282,6 +301,7 @@ impl<D: DmaMemory> RxQueue<D> {
     fn count_discards<R: Registers>(&mut self, regs: &R, discards: u16) {
         self.discards += u64::from(discards.wrapping_sub(self.discards_seen));
         self.discards_seen = discards;
+        self.discards_capped += u64::from(discards == u16::MAX);
         if discards >= DISCARDS_HIGH {
             rdma::PROD_INDEX.set(regs, 0);
             self.discards_seen = rdma::PROD_INDEX.read(regs).read(rdma::PROD_INDEX::DISCARDS) as u16;
