@@ -224,7 +224,7 @@ impl Link {
 
     fn next_flood(&self) -> u64 {
         match (self.cfg.partner.pause_flood, self.mode) {
-            (Some(_), Some(_)) => self.flood_at.max(self.free_at),
+            (Some(flood), Some(_)) if self.flood_at < flood.until_ns => self.flood_at.max(self.free_at),
             _ => u64::MAX,
         }
     }

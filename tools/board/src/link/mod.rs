@@ -134,6 +134,8 @@ pub struct Partner {
 pub struct PauseFlood {
     /// When the first one may go, ns.
     pub from_ns: u64,
+    /// When there are no more, ns.
+    pub until_ns: u64,
     /// From one to the next, ns.
     pub interval_ns: u64,
     /// What they say.
