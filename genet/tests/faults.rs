@@ -200,7 +200,6 @@ fn a_line_that_rises_without_a_cause_costs_interrupts_and_no_frame() {
     let received = frames(&bench.receive_until(START_NS + 60 * MS));
     assert!(received.iter().copied().eq(0..500), "{}", received.len());
     assert!((269..1_000).contains(&bench.stray.len()), "{} interrupts without a cause", bench.stray.len());
-    assert!(bench.stray.iter().all(|pending| pending.status == 0));
     assert_eq!(bench.driver.counters().rescues, 0);
     assert_eq!(bench.findings(), []);
 }

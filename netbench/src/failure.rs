@@ -14,6 +14,8 @@ pub enum Failure {
         /// Time waited, ms.
         waited_ms: u64,
     },
+    /// The link went while something was under way, even if it came back.
+    LinkLost,
     /// No DHCP server answered.
     DhcpTimeout {
         /// Time waited, ms.
@@ -69,6 +71,7 @@ impl Failure {
     pub fn rc(&self) -> &'static str {
         match self {
             Failure::LinkDown { .. } => "link.down",
+            Failure::LinkLost => "link.lost",
             Failure::DhcpTimeout { .. } => "dhcp.timeout",
             Failure::DnsNoServer => "dns.no_server",
             Failure::DnsNotFound => "dns.not_found",
@@ -103,6 +106,9 @@ impl fmt::Display for Failure {
                 waited_ms / 1000,
                 waited_ms % 1000 / 100
             ),
+            Failure::LinkLost => {
+                write!(f, "the link went down meanwhile, so this does not count: check the cable and the switch's port")
+            }
             Failure::DhcpTimeout { waited_ms } => write!(
                 f,
                 "no DHCP server answered within {} s: is there one on this network, and does this port reach it?",

@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 
-use super::{LinkConfig, ObeyPause, Peer};
+use super::{LinkConfig, ObeyPause, PauseFlood, Peer};
 use crate::phy::Resolved;
 use crate::rng::SplitMix64;
 
@@ -142,6 +142,12 @@ impl Link {
         self.cfg.to_board_loss_ppm = to_board_loss_ppm;
         self.cfg.from_board_loss_ppm = from_board_loss_ppm;
         self.cfg.to_board_fcs_ppm = to_board_fcs_ppm;
+    }
+
+    /// Begins or ends a flood of PAUSE frames.
+    pub fn set_pause_flood(&mut self, flood: Option<PauseFlood>) {
+        self.cfg.partner.pause_flood = flood;
+        self.flood_at = flood.map_or(0, |flood| flood.from_ns);
     }
 
     pub(crate) fn config(&self) -> &LinkConfig {
