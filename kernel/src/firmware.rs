@@ -302,6 +302,7 @@ fn console(mut port: Option<BoardPort>, recorder: &mut Recorder, bootargs: &str)
             }
             let _ = write!(Console, "> ");
         }
+        irq::turn();
         interrupts::mask();
         if !uart::take_event() {
             interrupts::wait();

@@ -44,6 +44,8 @@ pub struct BoardPort {
     overdue_due_ns: u64,
     /// MDIO transactions that failed since bring-up.
     mdio_errors: u64,
+    /// Interrupt lines whose failure was told.
+    told_lines: u32,
     idle_cycles: u64,
 }
 
@@ -60,6 +62,7 @@ impl BoardPort {
             link_due_ns: 0,
             overdue_due_ns: 0,
             mdio_errors: 0,
+            told_lines: 0,
             idle_cycles: 0,
         })
     }
@@ -76,6 +79,18 @@ impl BoardPort {
         }
         self.overdue_due_ns = now_ns + OVERDUE_POLL_NS;
         self.genet.rescue_overdue(now_ns) > 0
+    }
+
+    /// Tells of interrupt lines that were blocked.
+    #[cold]
+    fn tell_lines(&mut self) {
+        self.told_lines = irq::blocked_lines();
+        let what = if irq::receive_is_blocked() {
+            "frames are looked for instead, and no point that wants interrupts can be measured"
+        } else {
+            "nothing is announced on it, so nothing is lost"
+        };
+        log::warn!("a GENET interrupt line (mask {:#x}) does not fall and is blocked: {what}", self.told_lines);
     }
 
     /// WFI with the timer armed; time asleep does not count as busy.
@@ -95,7 +110,8 @@ impl Port for BoardPort {
 
     fn wait(&mut self, deadline_ns: u64) {
         self.genet.end_batch();
-        if self.mode == RxMode::Poll {
+        irq::turn();
+        if self.mode == RxMode::Poll || irq::receive_is_blocked() {
             let now = counter::now_ns();
             self.look(now);
             return;
@@ -104,10 +120,14 @@ impl Port for BoardPort {
             return;
         }
         loop {
+            irq::turn();
             interrupts::mask();
             if let Some(irq_ns) = irq::take_rx_event() {
                 interrupts::unmask();
                 if self.look(irq_ns) {
+                    return;
+                }
+                if irq::receive_is_blocked() {
                     return;
                 }
                 // An interrupt whose frames were taken with the batch before.
@@ -134,6 +154,9 @@ impl Port for BoardPort {
     fn apply(&mut self, want: &RxSettings) -> Result<RxReadback, ApplyError> {
         let got = self.genet.apply(want)?;
         self.mode = want.mode;
+        if want.mode == RxMode::Interrupt && irq::receive_is_blocked() {
+            return Err(ApplyError::NoInterrupt);
+        }
         Ok(got)
     }
 
@@ -144,6 +167,7 @@ impl Port for BoardPort {
             irqs,
             frames: c.rx_frames,
             discards: c.discards,
+            discards_capped: c.discards_capped,
             rbuf_overflow: c.rbuf_overflow,
             rbuf_errors: c.rbuf_errors,
             rescues: c.rescues,
@@ -165,6 +189,9 @@ impl Port for BoardPort {
 
     fn link(&mut self) -> LinkState {
         let now = counter::now_ns();
+        if irq::blocked_lines() != self.told_lines {
+            self.tell_lines();
+        }
         if now >= self.link_due_ns {
             self.link_due_ns = now + LINK_POLL_NS;
             let polled = self.phy.poll_link(&mut self.genet.mdio());
@@ -183,6 +210,16 @@ impl Port for BoardPort {
             }
         }
         self.link
+    }
+
+    fn link_losses(&mut self) -> u64 {
+        self.link_due_ns = 0;
+        self.link();
+        self.phy.losses()
+    }
+
+    fn has_interrupts(&self) -> bool {
+        !irq::receive_is_blocked()
     }
 
     fn heap_b(&self) -> Option<u64> {

@@ -15,6 +15,8 @@ pub enum Failure {
         /// Time waited, ms.
         waited_ms: u64,
     },
+    /// The link went while something was under way, even if it came back.
+    LinkLost,
     /// No DHCP server answered.
     DhcpTimeout {
         /// Time waited, ms.
@@ -91,6 +93,7 @@ impl Failure {
     pub fn rc(&self) -> &'static str {
         match self {
             Failure::LinkDown { .. } => "link.down",
+            Failure::LinkLost => "link.lost",
             Failure::DhcpTimeout { .. } => "dhcp.timeout",
             Failure::DhcpUnusable { .. } | Failure::DhcpTooShort => "dhcp.unusable",
             Failure::DhcpLost => "dhcp.lost",
@@ -129,6 +132,9 @@ impl fmt::Display for Failure {
                 waited_ms / 1000,
                 waited_ms % 1000 / 100
             ),
+            Failure::LinkLost => {
+                write!(f, "the link went down meanwhile, so this does not count: check the cable and the switch's port")
+            }
             Failure::DhcpTimeout { waited_ms } => write!(
                 f,
                 "no DHCP server answered within {} s with an address to use: is there one on this network, does this \

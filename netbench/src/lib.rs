@@ -58,6 +58,14 @@ pub trait Port: smoltcp::phy::Device {
     /// The link, supervised: may talk to the PHY, but not more often than every 100 ms.
     fn link(&mut self) -> LinkState;
 
+    /// How often the link was lost so far, even if it is back. Talks to the PHY: not for use inside a window.
+    fn link_losses(&mut self) -> u64;
+
+    /// Received frames are announced by interrupts. False: the line has a fault, and frames are looked for in any mode.
+    fn has_interrupts(&self) -> bool {
+        true
+    }
+
     /// Memory in use, bytes, if there is a heap of our own.
     fn heap_b(&self) -> Option<u64> {
         None
@@ -85,6 +93,8 @@ pub struct Totals {
     pub frames: u64,
     /// Frames that the ring had no descriptor for.
     pub discards: u64,
+    /// Looks that found the counter of these at its end: with any, `discards` is a lower bound.
+    pub discards_capped: u64,
     /// Frames that the receive FIFO had no room for.
     pub rbuf_overflow: u64,
     /// Frames that the receive FIFO found damaged.

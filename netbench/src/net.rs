@@ -129,6 +129,10 @@ impl Net {
         let now_ns = port.now_ns();
         let at_ns = self.poll_at_ns(now_ns).min(deadline_ns).min(now_ns + NAP_NS);
         port.wait(at_ns);
+        // Nothing came: a good time to follow the link, which costs some 50 us.
+        if port.now_ns() >= at_ns {
+            port.link();
+        }
     }
 
     /// Starts to connect a flow.

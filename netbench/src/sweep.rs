@@ -10,6 +10,7 @@ use crate::stats::Histogram;
 use crate::transfer::{Ended, Ignore, Transfer};
 use crate::{Console, Port};
 use alloc::vec::Vec;
+use genet::{ApplyError, RxMode};
 
 /// How long the console may take to drain before a window, ns. At 115200 baud that is 46 KiB.
 const DRAIN_NS: u64 = 4_000_000_000;
@@ -42,15 +43,15 @@ impl Sweep {
         }
     }
 
-    /// Runs one point and writes its records.
+    /// Runs one point and writes its records. With `no_link` there is nothing to run it over.
     pub fn point<P: Port, C: Console>(
         &mut self,
         port: &mut P,
         console: &mut C,
         recorder: &mut Recorder,
         plan: &Plan,
-        id: u32,
-        point: &Point,
+        (id, point): (u32, &Point),
+        no_link: Option<Failure>,
     ) -> RunResult {
         let mut run = RunResult {
             id,
@@ -66,7 +67,16 @@ impl Sweep {
         self.mib_before.clear();
         let before = &mut self.mib_before;
         port.for_each_mib(&mut |name, value| before.push((name, value)));
-        run.failure = self.measure(port, plan, point, &mut run).err();
+        run.failure = no_link.or_else(|| {
+            let losses = port.link_losses();
+            let failure = self.measure(port, plan, point, &mut run).err();
+            // A window without a link in part of it is no measurement, whatever came of it.
+            if port.link_losses() > losses {
+                return Some(Failure::LinkLost);
+            }
+            let polled = point.preset.settings.mode == RxMode::Interrupt && !port.has_interrupts();
+            if polled { Some(Failure::SettingFailed(ApplyError::NoInterrupt)) } else { failure }
+        });
         self.transfer.close(&mut self.net, port);
         if run.failure.is_none() {
             let ignored = run.got.and_then(|got| got.ignored(&point.preset.settings));

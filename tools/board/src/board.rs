@@ -225,6 +225,19 @@ impl Board {
         &mut self.genet
     }
 
+    /// Changes GENET or what is on its cable at `now`, and follows what comes of it.
+    pub fn with_genet<T>(
+        &mut self,
+        now: u64,
+        mem: &mut dyn GuestMemory,
+        change: impl FnOnce(&mut Genet, u64, &mut Env<'_>) -> T,
+    ) -> T {
+        self.run(now, mem);
+        let result = change(&mut self.genet, now, &mut Env { mem, findings: &mut self.findings });
+        self.settle(now, GENET);
+        result
+    }
+
     /// The device tree for x0.
     pub fn device_tree(&self) -> Vec<u8> {
         dtb::build(&self.config.tree())

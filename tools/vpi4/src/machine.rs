@@ -8,7 +8,8 @@ use crate::profile::Profile;
 use crate::state::{Halt, State, Stats, TraceSink, UartSink};
 use anyhow::{Result, bail};
 use board::board::{Board, BoardConfig};
-use board::env::Finding;
+use board::env::{Env, Finding};
+use board::genet::Genet;
 use unicorn_engine::RegisterARM64 as R;
 
 /// Where the device tree goes: above any image that loads low, below the VideoCore's memory.
@@ -126,6 +127,28 @@ impl Machine {
     pub fn run_until_text(&mut self, text: &str) -> Stop {
         self.engine.get_data_mut().want_text(text);
         self.run()
+    }
+
+    /// Another limit of virtual time than the configuration's, ns.
+    pub fn set_limit(&mut self, limit_ns: u64) {
+        let state = self.engine.get_data_mut();
+        state.limit = state.base.cycles(limit_ns);
+        state.settle();
+    }
+
+    /// Runs until `at_ns` of virtual time, which is the limit from then on: [`Stop::Limit`].
+    pub fn run_until(&mut self, at_ns: u64) -> Stop {
+        self.set_limit(at_ns);
+        self.run()
+    }
+
+    /// Changes GENET or what is on its cable between two runs: a fault for tests.
+    pub fn with_genet<T>(&mut self, change: impl FnOnce(&mut Genet, u64, &mut Env<'_>) -> T) -> T {
+        let state = self.engine.get_data_mut();
+        let now = state.now_ns();
+        let result = state.board.with_genet(now, &mut state.ram, change);
+        state.settle();
+        result
     }
 
     /// One stay in the engine, and what came of it.

@@ -222,6 +222,7 @@ impl Port for HostilePort<'_> {
             let counters = genet.counters();
             totals.frames = counters.rx_frames;
             totals.discards = counters.discards;
+            totals.discards_capped = counters.discards_capped;
             totals.frame_errors = counters.frame_errors;
             totals.rescues = counters.rescues;
             totals.rbuf_overflow = counters.rbuf_overflow;
@@ -249,6 +250,10 @@ impl Port for HostilePort<'_> {
             genet.link_changed(&self.link);
         }
         self.link
+    }
+
+    fn link_losses(&mut self) -> u64 {
+        0 // this link never changes
     }
 
     fn mac(&self) -> [u8; 6] {
