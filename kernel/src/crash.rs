@@ -1,0 +1,37 @@
+//! Failing on purpose: the console's `crash`, to see on a board what the watchdog and the reports do.
+
+use crate::board::uart::{self, Console};
+use crate::board::watchdog;
+use crate::commands::Crash;
+use core::fmt::Write;
+
+/// Fails as asked; returns only if it cannot.
+pub fn crash(kind: Option<Crash>) {
+    let Some(kind) = kind else {
+        let _ = writeln!(Console, "crash wedge, crash panic, crash abort or crash heap?");
+        return;
+    };
+    if kind == Crash::Wedge && !watchdog::watching() {
+        let _ = writeln!(Console, "the main loop is not watched on this machine: nothing would end it");
+        return;
+    }
+    let _ = writeln!(Console, "failing on purpose: {kind:?}");
+    uart::flush();
+    match kind {
+        Crash::Panic => panic!("asked for on the console"),
+        Crash::Wedge => loop {
+            aarch64_cpu::asm::wfe();
+        },
+        Crash::Abort => {
+            // SAFETY: nothing is mapped at 8 (boot::mmu maps the image and the peripherals), so this reads nothing: the
+            // exception that it raises is what was asked for.
+            unsafe { (8 as *const u64).read_volatile() };
+        }
+        Crash::Heap => {
+            let mut hoard = alloc::vec::Vec::new();
+            loop {
+                hoard.push(alloc::vec![0xa5u8; 64 << 10]);
+            }
+        }
+    }
+}
