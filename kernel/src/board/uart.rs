@@ -218,10 +218,16 @@ pub fn flush() {
             watchdog::feed(counter::now_ns());
         }
         left = now_left;
-        core::hint::spin_loop();
-        if interrupts::masked() {
+        if interrupts::masked() || !INTERRUPTS.load(Ordering::Relaxed) {
             QUEUES.with(feed);
+            continue;
         }
+        // Masked, or the transmit interrupt could empty the queue just before the core falls asleep.
+        interrupts::mask();
+        if QUEUES.with(|queues| queues.tx.len) > 0 {
+            interrupts::wait();
+        }
+        interrupts::unmask();
     }
 }
 

@@ -27,7 +27,7 @@ pub const MAIN_LOOP_MS: u32 = 8_000;
 /// Least time between two writes to the watchdog, ns: two device writes in half a second are nothing in any figure.
 pub const FEED_NS: u64 = 500_000_000;
 /// How long a watchdog that fires at once is given to do so, us.
-const TRY_US: u32 = 50_000;
+const TRY_US: u32 = 2_000;
 
 // SAFETY: device window of the Pi 4, mapped by boot's page tables; can reset the board, which is
 // what it is for.

@@ -201,6 +201,17 @@ impl State {
         now - self.stats.idle_cycles
     }
 
+    /// Takes over what belongs to whoever watches the machine, not to the machine that was reset.
+    pub fn take_over(&mut self, before: &mut State) {
+        self.trace = before.trace.take();
+        self.uart_sink = before.uart_sink.take();
+        self.uart = std::mem::take(&mut before.uart);
+        self.line_start = self.uart.len();
+        self.wanted = before.wanted.take();
+        self.profile = before.profile.take();
+        self.board.continue_capture(&mut before.board);
+    }
+
     /// Recomputes the interrupt line and the next event. After anything that may change them.
     pub fn settle(&mut self) {
         let count = self.base.count(self.cycles);
