@@ -254,14 +254,8 @@ fn session(facts: &Facts<'_>, bootargs: &str, out: &mut Console) -> ! {
     kept::note(format_args!("bringing GENET up"));
     let port = bring_up(facts, &mut recorder, out);
     irq::enable(port.is_ok());
-    let mut port = match port {
-        Ok(port) => Some(port),
-        Err(reason) => {
-            recorder.bye_without_runs(&mut Console, reason);
-            None
-        }
-    };
-    run(port.as_mut(), &mut recorder, bootargs);
+    let mut port = port.inspect_err(|reason| recorder.bye_without_runs(&mut Console, reason));
+    run(&mut port, &mut recorder, bootargs);
     console(port, &mut recorder, bootargs)
 }
 
@@ -272,7 +266,8 @@ fn bring_up(facts: &Facts<'_>, recorder: &mut Recorder, out: &mut Console) -> Re
     if registers.probe(0).is_none() {
         let _ = writeln!(
             out,
-            "GENET: the bus answers its address with an error. Nothing can be measured; the console stays usable."
+            "GENET: no GENET v5 answers at {:#x}: the bus gives an error. Nothing can be measured; the console stays usable.",
+            kernel::board::map::GENET
         );
         return Err("genet.absent");
     }
@@ -324,21 +319,21 @@ fn bring_up(facts: &Facts<'_>, recorder: &mut Recorder, out: &mut Console) -> Re
 }
 
 /// Runs the plan in `words`.
-fn run(port: Option<&mut BoardPort>, recorder: &mut Recorder, words: &str) {
+fn run(port: &mut Result<BoardPort, &'static str>, recorder: &mut Recorder, words: &str) {
     let (plan, problems) = netbench::plan::parse(words);
     netbench::report_problems(&mut Console, &problems);
     match port {
-        Some(port) => {
+        Ok(port) => {
             netbench::run(port, &mut Console, recorder, &plan);
         }
-        None => {
-            let _ = writeln!(Console, "No network port: the plan cannot run.");
+        Err(rc) => {
+            let _ = writeln!(Console, "No network port ({rc}, see above): the plan cannot run.");
         }
     }
 }
 
 /// Serves commands for ever.
-fn console(mut port: Option<BoardPort>, recorder: &mut Recorder, bootargs: &str) -> ! {
+fn console(mut port: Result<BoardPort, &'static str>, recorder: &mut Recorder, bootargs: &str) -> ! {
     let mut editor = LineEditor::default();
     let _ = write!(Console, "\nCommands: help, run [gb.KEY=VALUE ...], reprint, reboot, crash KIND\n> ");
     kept::note(format_args!("console: waiting for a command"));
@@ -372,7 +367,13 @@ fn console(mut port: Option<BoardPort>, recorder: &mut Recorder, bootargs: &str)
     }
 }
 
-fn obey(command: Command, line: &[u8], port: &mut Option<BoardPort>, recorder: &mut Recorder, bootargs: &str) {
+fn obey(
+    command: Command,
+    line: &[u8],
+    port: &mut Result<BoardPort, &'static str>,
+    recorder: &mut Recorder,
+    bootargs: &str,
+) {
     match command {
         Command::Nothing => {}
         Command::Help => {
@@ -388,7 +389,7 @@ fn obey(command: Command, line: &[u8], port: &mut Option<BoardPort>, recorder: &
         Command::Run => {
             let text = core::str::from_utf8(line).unwrap_or("");
             let words = text.trim_start().strip_prefix("run").unwrap_or("").trim();
-            run(port.as_mut(), recorder, if words.is_empty() { bootargs } else { words });
+            run(port, recorder, if words.is_empty() { bootargs } else { words });
         }
         Command::Reprint => recorder.reprint(&mut Console, |_| uart::flush()),
         Command::Reboot => {

@@ -175,6 +175,7 @@ pub fn reset_reason(status: u32, kept: Option<&Kept>) -> ResetReason {
     match kept.map(|kept| kept.state) {
         Some(State::Reboot) => ResetReason::Reboot,
         Some(State::Fault) => ResetReason::Fault,
+        Some(State::Arming) => ResetReason::Watchdog, // it fired at once
         _ if status & HAD_WATCHDOG_RESET != 0 => ResetReason::Watchdog,
         _ if status & HAD_POWER_ON != 0 => ResetReason::Power,
         // The register tells nothing, but memory lived through it.
