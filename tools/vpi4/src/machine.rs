@@ -14,6 +14,9 @@ use unicorn_engine::RegisterARM64 as R;
 /// Where the device tree goes: above any image that loads low, below the VideoCore's memory.
 const TREE_ADDRESS: u64 = 0x2e00_0000;
 
+/// Where [`MachineConfig::preamble`] goes: the page after the stub's.
+const PREAMBLE_ADDRESS: u64 = 0x1000;
+
 /// What a machine is made from.
 #[derive(Clone, Debug)]
 pub struct MachineConfig {
@@ -25,6 +28,11 @@ pub struct MachineConfig {
     pub level: EntryLevel,
     /// Where the image goes, a multiple of 4096.
     pub load_address: u64,
+    /// Code that runs before the image at the image's level, as an earlier stage leaves registers; it must end in a
+    /// branch to the image. Empty: none.
+    pub preamble: Vec<u32>,
+    /// Number of the core (MPIDR_EL1 affinity 0).
+    pub core: u8,
     /// Virtual time after which the run ends, ns, all starts of the board together.
     pub limit_ns: u64,
     /// Resets after which the board starts again by itself; the next one ends the run.
@@ -49,6 +57,8 @@ impl Default for MachineConfig {
             cost: Cost::default(),
             level: EntryLevel::El2,
             load_address: LOAD_ADDRESS,
+            preamble: Vec::new(),
+            core: 0,
             limit_ns: 600_000_000_000,
             reboots: 0,
             after_reset: AfterReset { ram_kept: true, power_on_bit_kept: true },
@@ -75,7 +85,10 @@ pub enum Stop {
 fn load(board: Board, mut ram: Ram, config: &MachineConfig, image: &Image, limit_ns: u64) -> Result<State> {
     let loaded = ram.load(config.load_address, &image.bytes) && ram.load(TREE_ADDRESS, &board.device_tree());
     anyhow::ensure!(loaded, "image and device tree do not fit into {FIRST_BANK_BYTES} bytes of RAM");
+    let preamble: Vec<u8> = config.preamble.iter().flat_map(|word| word.to_le_bytes()).collect();
+    anyhow::ensure!(ram.load(PREAMBLE_ADDRESS, &preamble), "the preamble does not fit into RAM");
     let mut state = State::new(board, ram, config.cost);
+    state.core = config.core;
     state.limit = state.base.cycles(limit_ns);
     state.settle();
     Ok(state)
@@ -85,7 +98,8 @@ fn load(board: Board, mut ram: Ram, config: &MachineConfig, image: &Image, limit
 fn start(state: State, config: &MachineConfig, image: &Image) -> Result<Engine> {
     let at = config.load_address;
     let wfe = cpu::wfe_addresses(&image.bytes, at);
-    cpu::new(state, config.level, at, TREE_ADDRESS, &wfe)
+    let pc = if config.preamble.is_empty() { at } else { PREAMBLE_ADDRESS };
+    cpu::new(state, config.level, pc, TREE_ADDRESS, &wfe)
         .map_err(|error| anyhow::anyhow!("the Unicorn engine refused: {error:?}"))
 }
 
@@ -315,6 +329,11 @@ impl Machine {
     /// Counts since reset.
     pub fn stats(&self) -> Stats {
         self.engine.get_data().snapshot()
+    }
+
+    /// Address of the next instruction.
+    pub fn pc(&self) -> u64 {
+        self.engine.pc_read().unwrap_or(0)
     }
 
     /// Reads memory as the core sees it; `None` outside RAM.

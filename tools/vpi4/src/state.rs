@@ -115,6 +115,8 @@ pub type UartSink = Box<dyn FnMut(&[u8])>;
 
 /// The state behind the hooks.
 pub struct State {
+    /// Number of this core.
+    pub core: u8,
     pub base: TimeBase,
     read_cycles: u64,
     write_cycles: u64,
@@ -161,6 +163,7 @@ impl State {
     pub fn new(board: Board, ram: Ram, cost: Cost) -> Self {
         let base = TimeBase::new(cost.cpu_hz);
         let mut state = State {
+            core: 0,
             base,
             read_cycles: base.cycles(cost.device_read_ns),
             write_cycles: base.cycles(cost.device_write_ns),
