@@ -5,6 +5,9 @@ use crate::board::watchdog;
 use crate::commands::Crash;
 use core::fmt::Write;
 
+/// An address inside the 36-bit space at which the board has nothing that we map.
+const UNMAPPED: usize = 0xf_0000_0000;
+
 /// Fails as asked; returns only if it cannot.
 pub fn crash(kind: Option<Crash>) {
     let Some(kind) = kind else {
@@ -23,9 +26,9 @@ pub fn crash(kind: Option<Crash>) {
             aarch64_cpu::asm::wfe();
         },
         Crash::Abort => {
-            // SAFETY: nothing is mapped at 8 (boot::mmu maps the image and the peripherals), so this reads nothing: the
-            // exception that it raises is what was asked for.
-            unsafe { (8 as *const u64).read_volatile() };
+            // SAFETY: nothing is mapped above 4 GiB (image, device tree, peripherals and the kept page are below), so this
+            // reads nothing: the exception that it raises is what was asked for. Page 0 may hold the device tree.
+            unsafe { (UNMAPPED as *const u64).read_volatile() };
         }
         Crash::Heap => {
             let mut hoard = alloc::vec::Vec::new();

@@ -1,5 +1,7 @@
 //! Code that an earlier stage might have run before our image: it leaves junk where nobody promises anything.
 
+#![allow(dead_code, reason = "each test binary uses a part")]
+
 /// A system register: op0, op1, CRn, CRm, op2 (Arm ARM, A64 system register encodings).
 pub type Register = (u32, u32, u32, u32, u32);
 
