@@ -1,7 +1,7 @@
 //! The benchmark's view of the network port: GENET, its interrupt, the timer and the idle state.
 
 use crate::arch::{counter, interrupts};
-use crate::board::uart;
+use crate::board::{uart, watchdog};
 use crate::irq::{self, GenetRegisters};
 use crate::mem::dma::DmaRegion;
 use genet::{ApplyError, FrameStamp, Genet, LinkState, RxMode, RxReadback, RxSettings};
@@ -111,8 +111,9 @@ impl Port for BoardPort {
     fn wait(&mut self, deadline_ns: u64) {
         self.genet.end_batch();
         irq::turn();
+        let now = counter::now_ns();
+        watchdog::feed(now);
         if self.mode == RxMode::Poll || irq::receive_is_blocked() {
-            let now = counter::now_ns();
             self.look(now);
             return;
         }
@@ -137,6 +138,7 @@ impl Port for BoardPort {
                 continue;
             }
             let now = counter::now_ns();
+            watchdog::feed(now);
             if now >= deadline_ns || uart::take_event() || self.rescue_overdue(now) {
                 interrupts::unmask();
                 return;
@@ -238,6 +240,10 @@ impl netbench::Console for uart::Console {
 
     fn read_byte(&mut self) -> Option<u8> {
         uart::read_byte()
+    }
+
+    fn note(&mut self, event: core::fmt::Arguments<'_>) {
+        crate::mem::kept::note(event);
     }
 }
 

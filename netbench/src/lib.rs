@@ -82,6 +82,11 @@ pub trait Console: core::fmt::Write {
 
     /// Next byte that somebody typed.
     fn read_byte(&mut self) -> Option<u8>;
+
+    /// What the benchmark does from now on, for a report on its end. Not called inside a window.
+    fn note(&mut self, event: core::fmt::Arguments<'_>) {
+        let _ = event;
+    }
 }
 
 /// Counters of the port since reset.
@@ -151,4 +156,10 @@ pub struct Hello<'a> {
     pub mac: [u8; 6],
     /// This is the virtual Pi.
     pub is_virtual: bool,
+    /// Why the board was reset: `power`, `watchdog`, `reboot`, `fault`, `unknown`.
+    pub reset: &'a str,
+    /// PM_RSTS.
+    pub reset_status: u32,
+    /// The last event before the reset and its time since the reset before, ns, if memory kept it.
+    pub last: Option<(&'a str, u64)>,
 }

@@ -89,9 +89,11 @@ fn sweep<P: Port, C: Console>(
     let link_ns = port.now_ns();
     record_link(recorder, console, &link, port.mac());
     let mut net = Net::new(port, plan.max_flows(), plan.window_b, plan.seed);
+    console.note(format_args!("asking for an address by DHCP"));
     let _ = writeln!(console, "DHCP: asking for an address (at most {} s)", DHCP_WAIT_MS / 1000);
     let lease = wait_for_lease(port, &mut net).map_err(|failure| blame_link(port, losses, failure))?;
     record_lease(recorder, console, &lease);
+    console.note(format_args!("looking up {}", url.host));
     let _ = writeln!(console, "DHCP: {} from {}; looking up {}", lease.address, lease.server, url.host);
     let address = net.resolve(port, &url.host).map_err(|failure| blame_link(port, losses, failure))?;
     let points = plan.points();
@@ -127,6 +129,7 @@ fn sweep<P: Port, C: Console>(
             point.flows,
             if point.flows == 1 { "" } else { "s" }
         );
+        console.note(format_args!("run {id}: {}, {} flows", point.preset.name, point.flows));
         port.link_losses(); // looks now, however short ago it did
         let found = wait_for_link(port, console, plan.link_wait_ms);
         if let Ok(now) = &found
@@ -156,6 +159,7 @@ fn wait_for_link<P: Port, C: Console>(port: &mut P, console: &mut C, wait_ms: u6
     if link.up {
         return Ok(link);
     }
+    console.note(format_args!("waiting for the link"));
     let _ = writeln!(console, "link: waiting for the other end (at most {} s)", wait_ms / 1000);
     let deadline_ns = port.now_ns() + wait_ms * 1_000_000;
     loop {

@@ -63,6 +63,10 @@ pub struct BoardTree<'a> {
     pub boot: BootPath,
     /// The tree is the virtual Pi's.
     pub is_virtual: bool,
+    /// PM_RSTS as the bootloader found it (`/chosen/bootloader/pm_rsts`): reading the register may clear it.
+    pub reset_status: Option<u32>,
+    fdt: Fdt<'a>,
+    blob: &'a [u8],
 }
 
 /// Property of the root node that only the virtual Pi's tree has.
@@ -95,9 +99,13 @@ impl<'a> BoardTree<'a> {
             bank_count: 0,
             boot: BootPath::Card,
             is_virtual,
+            reset_status: None,
+            fdt,
+            blob,
         };
         if let Some(chosen) = fdt.find_node("/chosen") {
             tree.bootargs = string(&chosen, "bootargs").unwrap_or("");
+            tree.reset_status = chosen.child("bootloader").and_then(|b| word(&b, "pm_rsts"));
             if chosen.property("u-boot,version").is_some() {
                 tree.boot = BootPath::Uboot;
             } else if is_virtual {
@@ -132,6 +140,34 @@ impl<'a> BoardTree<'a> {
     /// The memory banks.
     pub fn banks(&self) -> &[Bank] {
         &self.banks[..self.bank_count]
+    }
+
+    /// True if the range lies in one bank and nobody has reserved a part of it: no `/memreserve/`, no child of
+    /// `/reserved-memory`.
+    pub fn is_free(&self, start: u64, bytes: u64) -> bool {
+        let end = start + bytes;
+        let inside = |bank: &Bank| start >= bank.start && end <= bank.start.saturating_add(bank.bytes);
+        let apart = |from: u64, length: u64| from >= end || from.saturating_add(length) <= start;
+        let reserved = self.fdt.find_node("/reserved-memory");
+        let mut children = reserved.iter().flat_map(|node| node.children());
+        self.banks().iter().any(inside)
+            && self.reservations().all(|(from, length)| apart(from, length))
+            && children.all(|child| match child.reg() {
+                Ok(Some(mut regs)) => regs.all(|reg| match (reg.address::<u64>(), reg.size::<u64>()) {
+                    (Ok(from), Ok(length)) => apart(from, length),
+                    _ => false,
+                }),
+                _ => true, // a size without a place is not placed yet
+            })
+    }
+
+    /// Entries of the memory reservation block: address and length.
+    fn reservations(&self) -> impl Iterator<Item = (u64, u64)> + 'a {
+        const OFF_MEM_RSVMAP: usize = 16;
+        let number = |bytes: &[u8]| bytes.iter().fold(0u64, |value, &byte| value << 8 | u64::from(byte));
+        let at = self.blob.get(OFF_MEM_RSVMAP..OFF_MEM_RSVMAP + 4).map_or(0, |bytes| number(bytes) as usize);
+        let entries = self.blob.get(at..).unwrap_or_default().chunks_exact(16);
+        entries.map(move |entry| (number(&entry[..8]), number(&entry[8..]))).take_while(|entry| *entry != (0, 0))
     }
 
     /// Sum of the banks, MiB; no more than 64 bits of bytes.

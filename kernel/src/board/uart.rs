@@ -6,6 +6,8 @@
 
 use super::map;
 use super::mmio::Mmio;
+use super::watchdog;
+use crate::arch::counter;
 use crate::arch::interrupts::{self, IrqLock};
 use core::fmt;
 use core::sync::atomic::{AtomicBool, Ordering};
@@ -173,10 +175,15 @@ pub fn take_event() -> bool {
 }
 
 fn put(byte: u8) {
+    let mut waited = false;
     loop {
         if QUEUES.with(|queues| queues.tx.push(byte)) {
+            if waited {
+                watchdog::feed(counter::now_ns()); // the line took a byte: long output is no standstill
+            }
             return;
         }
+        waited = true;
         // Full. With interrupts masked (or not yet in use) nobody else empties it.
         if interrupts::masked() || !INTERRUPTS.load(Ordering::Relaxed) {
             QUEUES.with(feed);
@@ -211,11 +218,26 @@ pub fn pending() -> usize {
 
 /// Waits until everything queued has left. For times when nothing else has to go on.
 pub fn flush() {
-    while pending() > 0 {
-        core::hint::spin_loop();
-        if interrupts::masked() {
-            QUEUES.with(feed);
+    let mut left = usize::MAX;
+    loop {
+        let now_left = pending();
+        if now_left == 0 {
+            return;
         }
+        if now_left < left {
+            watchdog::feed(counter::now_ns());
+        }
+        left = now_left;
+        if interrupts::masked() || !INTERRUPTS.load(Ordering::Relaxed) {
+            QUEUES.with(feed);
+            continue;
+        }
+        // Masked, or the transmit interrupt could empty the queue just before the core falls asleep.
+        interrupts::mask();
+        if QUEUES.with(|queues| queues.tx.len) > 0 {
+            interrupts::wait();
+        }
+        interrupts::unmask();
     }
 }
 

@@ -148,7 +148,7 @@ impl Board {
             mini_uart: MiniUart::new(CORE_HZ, config.terminal_baud, config.mini_uart_on_header),
             gpio: Gpio::new(config.uart_on_header, config.mini_uart_on_header),
             mailbox: Mailbox::new(config.mailbox.clone(), facts),
-            pm: Pm::new(config.reset_status),
+            pm: Pm::new(if config.reset_status_cleared { 0 } else { config.reset_status }),
             timer: SystemTimer::default(),
             rng: Rng200::new(config.seed),
             clocks: Cprman::default(),
@@ -477,9 +477,22 @@ impl Board {
         self.reset_at
     }
 
-    /// The reset-status register, for the board that boots after a reset.
-    pub fn reset_status(&self) -> u32 {
-        self.pm.reset_status()
+    /// The reset-status register for the board that boots after the watchdog's reset.
+    pub fn status_after_reset(&self, keeps_power_on_bit: bool) -> u32 {
+        self.pm.status_after_reset(keeps_power_on_bit)
+    }
+
+    /// Goes on with the capture of the board that was before a reset.
+    pub fn continue_capture(&mut self, before: &mut Board) {
+        if let Some(capture) = before.capture.take() {
+            self.tap(capture);
+        }
+    }
+
+    fn tap(&mut self, capture: Capture) {
+        let tap = capture.clone();
+        self.genet.link_mut().set_tap(Some(Box::new(move |at, _direction, frame| tap.frame(at, frame))));
+        self.capture = Some(capture);
     }
 
     /// The firmware's faults so far.
@@ -502,10 +515,7 @@ impl Board {
     /// # Errors
     /// Those of writing the file header; later ones come from [`Board::finish_capture`].
     pub fn start_capture(&mut self, out: Box<dyn Write>) -> std::io::Result<()> {
-        let capture = Capture::new(out)?;
-        let tap = capture.clone();
-        self.genet.link_mut().set_tap(Some(Box::new(move |at, _direction, frame| tap.frame(at, frame))));
-        self.capture = Some(capture);
+        self.tap(Capture::new(out)?);
         Ok(())
     }
 

@@ -30,6 +30,8 @@ pub struct TreeConfig {
     pub mainline_names: bool,
     /// `/chosen/bootloader/boot-mode`: the BOOT_ORDER digit that led here (1 card, 2 network).
     pub boot_mode: u32,
+    /// `/chosen/bootloader/pm_rsts`: the reset-status register as the bootloader found it.
+    pub reset_status: u32,
     /// Adds `/chosen/u-boot,version`, as U-Boot does.
     pub uboot: bool,
     /// Adds the root property that tells the virtual board from a real one.
@@ -227,7 +229,7 @@ fn chosen(config: &TreeConfig) -> DeviceTreeNode {
     if config.uboot {
         chosen = chosen.with("u-boot,version", "2025.01");
     }
-    chosen.holding(node("bootloader").with("boot-mode", config.boot_mode).with("pm_rsts", 0x1000u32))
+    chosen.holding(node("bootloader").with("boot-mode", config.boot_mode).with("pm_rsts", config.reset_status))
 }
 
 fn reserved_memory() -> DeviceTreeNode {
@@ -410,6 +412,7 @@ mod tests {
             scb_two_size_cells: true,
             mainline_names: false,
             boot_mode: 1,
+            reset_status: 0x1000,
             uboot: false,
             marked_virtual: true,
         }

@@ -126,6 +126,9 @@ fn sweep(script: &[u8], over_driver: bool) {
         memory_mib: 0,
         temperature_milli_c: None,
         throttled: None,
+        reset: "power",
+        reset_status: 0x1000,
+        last: None,
         mac: port::MAC,
         is_virtual: true,
     };

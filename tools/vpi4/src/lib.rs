@@ -19,5 +19,5 @@ mod sysreg;
 pub mod timer;
 
 pub use cost::Cost;
-pub use machine::{Machine, MachineConfig, Stop};
+pub use machine::{AfterReset, Machine, MachineConfig, Stop};
 pub use state::Stats;

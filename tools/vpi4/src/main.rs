@@ -92,6 +92,12 @@ struct Args {
     /// Memory of the board: 1024, 2048, 4096 or 8192.
     #[arg(long, default_value_t = 2048, value_name = "MIB", value_parser = memory_mib)]
     memory_mib: u32,
+    /// Resets after which the board starts again.
+    #[arg(long, default_value_t = 0, value_name = "N")]
+    reboots: u32,
+    /// A reset leaves garbage in memory.
+    #[arg(long)]
+    lose_memory: bool,
     /// Prints counts at the end.
     #[arg(long)]
     stats: bool,
@@ -147,8 +153,10 @@ fn config(args: &Args) -> MachineConfig {
         level: if args.entry_el == 1 { EntryLevel::El1 } else { EntryLevel::El2 },
         load_address: args.load_address,
         limit_ns: args.time_limit * 1_000_000_000,
+        reboots: args.reboots,
         ..MachineConfig::default()
     };
+    config.after_reset.ram_kept = !args.lose_memory;
     let mut board = config.board.seeded(args.seed);
     board.bootargs = format!("gb.seed={} {}", args.seed, args.plan);
     board.memory_mib = args.memory_mib;

@@ -116,6 +116,8 @@ pub type UartSink = Box<dyn FnMut(&[u8])>;
 
 /// The state behind the hooks.
 pub struct State {
+    /// Number of this core.
+    pub core: u8,
     pub base: TimeBase,
     read_cycles: u64,
     write_cycles: u64,
@@ -163,6 +165,7 @@ impl State {
     pub fn new(board: Board, ram: Ram, cost: Cost) -> Self {
         let base = TimeBase::new(cost.cpu_hz);
         let mut state = State {
+            core: 0,
             base,
             read_cycles: base.cycles(cost.device_read_ns),
             write_cycles: base.cycles(cost.device_write_ns),
@@ -202,6 +205,17 @@ impl State {
     /// Cycles the core has been awake: what PMCCNTR counts.
     pub fn awake_cycles(&self, now: u64) -> u64 {
         now - self.stats.idle_cycles
+    }
+
+    /// Takes over what belongs to whoever watches the machine, not to the machine that was reset.
+    pub fn take_over(&mut self, before: &mut State) {
+        self.trace = before.trace.take();
+        self.uart_sink = before.uart_sink.take();
+        self.uart = std::mem::take(&mut before.uart);
+        self.line_start = self.uart.len();
+        self.wanted = before.wanted.take();
+        self.profile = before.profile.take();
+        self.board.continue_capture(&mut before.board);
     }
 
     /// Recomputes the interrupt line and the next event. After anything that may change them.

@@ -53,8 +53,10 @@ pub struct BoardConfig {
     pub temperature_milli_c: u32,
     /// Throttling flags.
     pub throttled: u32,
-    /// Reset-status register at entry.
+    /// Reset-status register as the bootloader found it; also in the tree.
     pub reset_status: u32,
+    /// The bootloader's read has cleared the register (raspberrypi/linux 932 says that reading does).
+    pub reset_status_cleared: bool,
     /// Addresses without a model that may be touched without complaint.
     pub tolerated: Vec<Range<u64>>,
     /// Two size cells in the tree's `scb` node, as shipped; one as in mainline.
@@ -92,6 +94,7 @@ impl Default for BoardConfig {
             temperature_milli_c: 48_312,
             throttled: 0,
             reset_status: 0x1000,
+            reset_status_cleared: false,
             tolerated: Vec::new(),
             scb_two_size_cells: true,
             mainline_names: false,
@@ -126,6 +129,7 @@ impl BoardConfig {
             scb_two_size_cells: self.scb_two_size_cells,
             mainline_names: self.mainline_names,
             boot_mode: self.boot_mode,
+            reset_status: self.reset_status,
             uboot: self.uboot,
             marked_virtual: self.marked_virtual,
         }
