@@ -77,6 +77,7 @@ fn trees() -> Vec<Vec<u8>> {
         mainline_names: false,
         boot_mode: 1,
         uboot: false,
+        reset_status: 0x1000,
         marked_virtual: true,
     };
     let mainline = TreeConfig {
