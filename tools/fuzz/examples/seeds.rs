@@ -58,10 +58,13 @@ fn seeds() -> Vec<(&'static str, String, Vec<u8>)> {
     add("gb1", format!("\0{capture}point 3/9\r\n").into());
     add("gb1", b"\x010 hello gb=1 mac=02:00:00:00:00:01\n7 result run=0x1f url=%41%20".to_vec());
     add("gb1", (2..200).collect());
-    add("frames", vec![]);
-    for mode in 0..3 {
-        add("frames", vec![mode; 64]);
-        add("frames", (0..200u8).map(|i| if i == 0 { mode } else { i.wrapping_mul(37) }).collect());
+    // Good hardware: five times twelve frames, looked for, taken, given back.
+    let batch: Vec<u8> = (0..12).flat_map(|i| [0, i % 3 * 2, 100 + i, i]).chain([7, 255, 9]).collect();
+    add("frames", [[0, 0].as_slice(), &batch.repeat(5)].concat());
+    // Undamaged sessions, over the driver and without.
+    for driver in [1, 2] {
+        add("frames", vec![driver, 0x80, 0xc5]);
+        add("frames", (0..200u8).map(|i| if i == 0 { driver } else { i.wrapping_mul(37) }).collect());
     }
     seeds
 }

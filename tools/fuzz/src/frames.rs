@@ -2,7 +2,7 @@
 //!
 //! The first byte of an input chooses the depth, the rest is a script. 0: the driver's receive path alone, against a
 //! register file that may lie. 1: `netbench::run` over smoltcp over the driver over that register file. 2: the same
-//! without a driver. In 1 and 2 a peer answers properly ([`peer`]) and the script damages what it sends ([`port`]).
+//! without a driver. In 1 and 2 a peer answers properly (`peer`) and the script damages what it sends (`port`).
 
 mod hardware;
 mod peer;

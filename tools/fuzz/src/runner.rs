@@ -133,8 +133,9 @@ impl Built {
             command.arg(format!("-dict={}", dictionary.display()));
         }
         if let Budget::Runs(_) = budget {
-            // Operands of comparisons are used for mutations otherwise, and among them are addresses, which differ.
-            command.args(["-seed=1", "-use_cmp=0"]);
+            // What differs from run to run: operands of comparisons (there are addresses among them) are used for
+            // mutations, and the corpus is read again every second.
+            command.args(["-seed=1", "-use_cmp=0", "-reload=0"]);
         }
         command.arg(found);
         command.args([target.corpus(), target.regressions()].iter().filter(|dir| dir.is_dir()));
