@@ -172,7 +172,7 @@ impl Port for HostilePort<'_> {
 
     fn wait(&mut self, deadline_ns: u64) {
         self.waits += 1;
-        assert!(self.waits < MAX_WAITS, "does not end");
+        assert!(self.waits < MAX_WAITS, "does not end, at {} ns", self.hardware.now_ns.get());
         if let Some(genet) = &mut self.genet {
             genet.end_batch();
             if self.mode == RxMode::Interrupt && genet.rearm() {
