@@ -21,6 +21,8 @@ const REQUESTS: u16 = 2;
 const SHORTEST_LEASE_NS: u64 = 1_000_000_000;
 /// How long a name server is given, ms. Below smoltcp's own limit of 10 s, so that silence is told from a refusal.
 const DNS_WAIT_MS: u64 = 8_000;
+/// Shortest sleep while something cannot be sent, ns: a frame's time on the wire. Received frames end it.
+const BLOCKED_NS: u64 = 12_000;
 /// Longest sleep while something is waited for, ns.
 const NAP_NS: u64 = 50_000_000;
 /// Room for one request.
@@ -127,7 +129,9 @@ impl Net {
     /// Sleeps until something may have changed: at most until `deadline_ns`, and never for long.
     pub fn wait<P: Port>(&mut self, port: &mut P, deadline_ns: u64) {
         let now_ns = port.now_ns();
-        let at_ns = self.poll_at_ns(now_ns).min(deadline_ns).min(now_ns + NAP_NS);
+        // Just polled: what is due by now could not be sent, for lack of room in the transmit ring.
+        let again_ns = self.poll_at_ns(now_ns).max(now_ns + BLOCKED_NS);
+        let at_ns = again_ns.min(deadline_ns).min(now_ns + NAP_NS);
         port.wait(at_ns);
         // Nothing came: a good time to follow the link, which costs some 50 us.
         if port.now_ns() >= at_ns {

@@ -185,7 +185,7 @@ impl Port for HostilePort<'_> {
             // Nothing can come: to the deadline, and in poll mode a bit of the way.
             let now_ns = self.hardware.now_ns.get();
             let nap_ns = if self.mode == RxMode::Poll { 5_000_000 } else { 60_000_000 };
-            self.hardware.now_ns.set(deadline_ns.min(now_ns + nap_ns).max(now_ns + 1_000));
+            self.hardware.now_ns.set(deadline_ns.clamp(now_ns + 5_000_000, now_ns + nap_ns));
         }
         if !self.look()
             && let Some(genet) = &mut self.genet
