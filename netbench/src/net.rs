@@ -129,12 +129,13 @@ impl Net {
     /// Sleeps until something may have changed: at most until `deadline_ns`, and never for long.
     pub fn wait<P: Port>(&mut self, port: &mut P, deadline_ns: u64) {
         let now_ns = port.now_ns();
+        let due_ns = self.poll_at_ns(now_ns);
         // Just polled: what is due by now could not be sent, for lack of room in the transmit ring.
-        let again_ns = self.poll_at_ns(now_ns).max(now_ns + BLOCKED_NS);
-        let at_ns = again_ns.min(deadline_ns).min(now_ns + NAP_NS);
+        let blocked = due_ns <= now_ns;
+        let at_ns = due_ns.max(now_ns + BLOCKED_NS).min(deadline_ns).min(now_ns + NAP_NS);
         port.wait(at_ns);
         // Nothing came: a good time to follow the link, which costs some 50 us.
-        if port.now_ns() >= at_ns {
+        if blocked || port.now_ns() >= at_ns {
             port.link();
         }
     }
