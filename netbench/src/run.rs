@@ -129,7 +129,7 @@ fn sweep<P: Port, C: Console>(
             link = *now;
             record_link(recorder, console, &link, port.mac());
         }
-        let run = sweep.point(port, console, recorder, plan, *id, point, found.err());
+        let run = sweep.point(port, console, recorder, plan, (*id, point), found.err());
         if let Some(failure) = &run.failure {
             let _ = writeln!(console, "      {}: {failure}", failure.rc());
         }

@@ -46,8 +46,7 @@ impl Sweep {
         console: &mut C,
         recorder: &mut Recorder,
         plan: &Plan,
-        id: u32,
-        point: &Point,
+        (id, point): (u32, &Point),
         no_link: Option<Failure>,
     ) -> RunResult {
         let mut run = RunResult {

@@ -103,7 +103,6 @@ fn pulses_and_lost_events_end_well() {
 // ---- MDIO, PHY, GENET ----
 
 #[test]
-#[ignore = "not yet seen to pass within its time"]
 fn what_cannot_be_brought_up_is_named() {
     type Case = (&'static str, &'static str, fn(&mut GenetConfig));
     let cases: [Case; 8] = [
@@ -134,7 +133,6 @@ fn what_cannot_be_brought_up_is_named() {
 }
 
 #[test]
-#[ignore = "not yet seen to pass within its time"]
 fn slow_mdio_another_address_and_engines_left_running_end_well() {
     let cases: [fn(&mut GenetConfig); 3] = [
         |g| g.mdio_busy_ns = 5 * MS,
@@ -163,7 +161,6 @@ fn an_mdio_bus_that_dies_in_the_sweep_is_told_and_the_sweep_goes_on() {
 }
 
 #[test]
-#[ignore = "not yet seen to pass within its time"]
 fn receive_dma_that_stops_late_costs_the_points_that_need_a_smaller_ring() {
     let plan = "gb.presets=amiga,openbsd,poll,linux gb.warmup_ms=5 gb.window_ms=20 gb.rtt_probes=2";
     let (rc, text, _) = at(plan, "[1/4]", 0, |machine| {
@@ -171,8 +168,8 @@ fn receive_dma_that_stops_late_costs_the_points_that_need_a_smaller_ring() {
     });
     assert_eq!(rc, "setting.failed", "{text}");
     let all = run_rcs(&text);
-    assert_eq!(all.iter().filter(|rc| *rc == "setting.failed").count(), 1, "{text}");
-    assert_eq!(all.iter().filter(|rc| *rc == "ok").count(), 3, "{text}");
+    assert_eq!(all.iter().filter(|rc| *rc == "setting.failed").count(), 2, "{text}"); // amiga and openbsd
+    assert_eq!(all.iter().filter(|rc| *rc == "ok").count(), 2, "{text}");
 }
 
 // ---- speeds ----
