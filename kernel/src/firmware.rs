@@ -197,7 +197,7 @@ impl<'a> Facts<'a> {
                 let _ = writeln!(out, "          (memory was kept: the power was away for a moment only)");
             }
         }
-        let _ = write!(out, "  core    {} MHz", self.core_hz / 1_000_000);
+        let _ = write!(out, "  core    {} MHz", (self.core_hz + 500_000) / 1_000_000);
         if let Some(t) = self.temperature_milli_c {
             let _ = write!(out, ", {}.{} C", t / 1000, t % 1000 / 100);
         }

@@ -28,7 +28,7 @@ fn third_party(folder: &Path, name: &str) -> Result<Vec<u8>> {
 }
 
 fn objects() -> Vec<Object> {
-    [("/small", SMALL_BYTES), ("/large", LARGE_BYTES)]
+    [("/data", 64 << 20), ("/small", SMALL_BYTES), ("/large", LARGE_BYTES)]
         .map(|(path, bytes)| Object { path: path.to_owned(), bytes })
         .into()
 }

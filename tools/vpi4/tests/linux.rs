@@ -30,14 +30,17 @@ fn download(machine: &mut Machine, setting: &str, written: &RefCell<BTreeMap<u64
         guests::await_text(machine, &format!("SAID {when} large {setting} ")).unwrap();
         (machine.stats(), machine.board().genet().stats())
     };
-    let (before, after) = (at("before"), at("after"));
+    let before = at("before");
+    // Now: once a download's end is on the console the next setting may already be in place.
     let last = |address| written.borrow().get(&address).copied().unwrap();
+    let (threshold, timeout_ticks) = (last(MBUF_DONE_THRESH), last(RING0_TIMEOUT) & 0xffff);
+    let after = at("after");
     Download {
         ns: after.0.now_ns - before.0.now_ns,
         irqs: after.0.irqs - before.0.irqs,
         frames: after.1.delivered - before.1.delivered,
-        threshold: last(MBUF_DONE_THRESH),
-        timeout_ticks: last(RING0_TIMEOUT) & 0xffff,
+        threshold,
+        timeout_ticks,
     }
 }
 
