@@ -18,6 +18,8 @@ const DISCOVER_AGAIN: Duration = Duration::from_secs(2);
 const DNS_WAIT_MS: u64 = 8_000;
 /// Longest sleep while something is waited for, ns.
 const NAP_NS: u64 = 50_000_000;
+/// Time after which what could not be sent is tried again, ns.
+const TRY_AGAIN_NS: u64 = 1_000_000;
 /// Room for one request.
 const TX_BUFFER_BYTES: usize = 2048;
 const FIRST_LOCAL_PORT: u16 = 49_152;
@@ -102,7 +104,10 @@ impl Net {
     /// Sleeps until something may have changed: at most until `deadline_ns`, and never for long.
     pub fn wait<P: Port>(&mut self, port: &mut P, deadline_ns: u64) {
         let now_ns = port.now_ns();
-        let at_ns = self.poll_at_ns(now_ns).min(deadline_ns).min(now_ns + NAP_NS);
+        // What is due was just tried: no link, or a sender that a PAUSE holds. Trying without end would be a busy loop.
+        let due_ns = self.poll_at_ns(now_ns);
+        let due_ns = if due_ns <= now_ns { now_ns + TRY_AGAIN_NS } else { due_ns };
+        let at_ns = due_ns.min(deadline_ns).min(now_ns + NAP_NS);
         port.wait(at_ns);
         // Nothing came: a good time to follow the link, which costs some 50 us.
         if port.now_ns() >= at_ns {
