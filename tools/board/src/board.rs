@@ -451,6 +451,11 @@ impl Board {
 
     // ---- what came of it ----
 
+    /// True when bytes reached the terminal since they were taken last.
+    pub fn has_uart_output(&self) -> bool {
+        !self.uart_output.is_empty()
+    }
+
     /// Takes the bytes that reached the terminal since the last call.
     pub fn take_uart(&mut self) -> Vec<u8> {
         self.take_uart_timed().into_iter().map(|sent| sent.byte).collect()

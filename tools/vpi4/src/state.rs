@@ -233,7 +233,8 @@ impl State {
         if self.bye.is_some() {
             next = next.min(self.base.cycles(self.last_output_ns + SILENCE_NS));
         }
-        self.next_event = next.min(self.limit);
+        // What was printed during a device access is seen before the next block, not at some later event.
+        self.next_event = if self.board.has_uart_output() { self.cycles } else { next.min(self.limit) };
     }
 
     /// Runs what is due now: devices, timers, the ends of the run.

@@ -11,7 +11,8 @@ use vpi4::image::Image;
 use vpi4::{Machine, MachineConfig, Stats, Stop};
 
 /// What `ethtool -C` gets: frames and microseconds.
-const LINUX_SETTINGS: [&str; 4] = ["1/0", "10/57", "32/250", "511/33554"];
+/// The first is for warming up: caches and routes of the first connection are cold.
+const LINUX_SETTINGS: [&str; 5] = ["1/0", "1/0", "10/57", "32/250", "511/33554"];
 
 /// Counts at one moment.
 #[derive(Clone, Copy)]
@@ -92,6 +93,7 @@ fn linux(folder: &Path) -> Result<Vec<Row>> {
         let large = [at("before", "large")?, at("after", "large")?];
         rows.push(Row::new(format!("Linux, wget, ethtool {setting}"), LARGE_BYTES - SMALL_BYTES, small, large));
     }
+    rows.remove(0);
     Ok(rows)
 }
 
