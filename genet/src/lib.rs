@@ -15,6 +15,7 @@
 #![forbid(unsafe_code)]
 
 mod apply;
+mod attendant;
 mod bring_up;
 mod counters;
 mod descriptor;
@@ -33,6 +34,7 @@ mod tx;
 #[cfg(test)]
 mod tests;
 
+pub use attendant::{Attendant, Processor};
 pub use counters::Counters;
 pub use descriptor::FrameErrors;
 pub use device::{RxFrame, TxSlot};

@@ -4,9 +4,9 @@ use crate::arch::{counter, interrupts};
 use crate::board::uart;
 use crate::irq::{self, GenetRegisters};
 use crate::mem::dma::DmaRegion;
-use genet::{ApplyError, FrameStamp, Genet, LinkState, RxMode, RxReadback, RxSettings};
+use genet::{ApplyError, Attendant, FrameStamp, Genet, LinkState, Processor, RxReadback, RxSettings};
 use netbench::{Load, Port, Totals};
-use phy::{Advertise, Bcm54210e, PhyError};
+use phy::{Bcm54210e, PhyError};
 use smoltcp::phy::{Device, DeviceCapabilities};
 use smoltcp::time::Instant;
 
@@ -28,62 +28,54 @@ impl phy::Clock for BoardClock {
 /// The MAC as this board has it.
 pub type BoardGenet = Genet<GenetRegisters, DmaRegion, BoardClock>;
 
-/// Time between two looks at the PHY, ns. MDIO costs some 50 us a register.
-const LINK_POLL_NS: u64 = 100_000_000;
-/// Time between two looks for frames whose interrupt never came, ns.
-const OVERDUE_POLL_NS: u64 = 100_000_000;
-
-/// GENET, PHY and idle time in one.
-pub struct BoardPort {
-    genet: BoardGenet,
-    phy: Bcm54210e,
-    mac: [u8; 6],
-    mode: RxMode,
-    link: LinkState,
-    link_due_ns: u64,
-    overdue_due_ns: u64,
-    /// MDIO transactions that failed since bring-up.
-    mdio_errors: u64,
+/// This core: its interrupt mask, its sleep, and what its handlers left.
+#[derive(Debug, Default)]
+struct Core {
     idle_cycles: u64,
 }
 
-impl BoardPort {
-    /// Starts the PHY and takes the MAC over. The link may come later.
-    pub fn new(mut genet: BoardGenet, mut phy: Bcm54210e, mac: [u8; 6]) -> Result<Self, PhyError> {
-        phy.start(&mut genet.mdio(), &BoardClock, Advertise::default())?;
-        Ok(BoardPort {
-            genet,
-            phy,
-            mac,
-            mode: RxMode::Interrupt,
-            link: LinkState::default(),
-            link_due_ns: 0,
-            overdue_due_ns: 0,
-            mdio_errors: 0,
-            idle_cycles: 0,
-        })
+impl Processor for Core {
+    #[inline]
+    fn mask(&mut self) {
+        interrupts::mask();
     }
 
-    /// One look for frames, `irq_ns` being when their interrupt came. True if there are any.
-    fn look(&mut self, irq_ns: u64) -> bool {
-        self.genet.poll_receive(irq_ns) > 0
+    #[inline]
+    fn unmask(&mut self) {
+        interrupts::unmask();
     }
 
-    /// Frames that lie in the ring though their interrupt is long due: taken, and counted as rescues.
-    fn rescue_overdue(&mut self, now_ns: u64) -> bool {
-        if now_ns < self.overdue_due_ns {
-            return false;
-        }
-        self.overdue_due_ns = now_ns + OVERDUE_POLL_NS;
-        self.genet.rescue_overdue(now_ns) > 0
+    #[inline]
+    fn take_rx_event(&mut self) -> Option<u64> {
+        irq::take_rx_event()
+    }
+
+    #[inline]
+    fn take_other_event(&mut self) -> bool {
+        uart::take_event()
     }
 
     /// WFI with the timer armed; time asleep does not count as busy.
+    #[inline]
     fn sleep(&mut self, deadline_ns: u64) {
         counter::arm_timer(deadline_ns);
         let before = counter::cycles();
         interrupts::wait();
         self.idle_cycles += counter::cycles() - before;
+    }
+}
+
+/// GENET, PHY and idle time in one.
+pub struct BoardPort {
+    attendant: Attendant<GenetRegisters, DmaRegion, BoardClock>,
+    core: Core,
+    mac: [u8; 6],
+}
+
+impl BoardPort {
+    /// Starts the PHY and takes the MAC over. The link may come later.
+    pub fn new(genet: BoardGenet, phy: Bcm54210e, mac: [u8; 6]) -> Result<Self, PhyError> {
+        Ok(BoardPort { attendant: Attendant::new(genet, phy)?, core: Core::default(), mac })
     }
 }
 
@@ -94,95 +86,33 @@ impl Port for BoardPort {
     }
 
     fn wait(&mut self, deadline_ns: u64) {
-        self.genet.end_batch();
-        if self.mode == RxMode::Poll {
-            let now = counter::now_ns();
-            self.look(now);
-            return;
-        }
-        if self.genet.rearm() {
-            return;
-        }
-        loop {
-            interrupts::mask();
-            if let Some(irq_ns) = irq::take_rx_event() {
-                interrupts::unmask();
-                if self.look(irq_ns) {
-                    return;
-                }
-                // An interrupt whose frames were taken with the batch before.
-                if self.genet.rearm() {
-                    return;
-                }
-                continue;
-            }
-            let now = counter::now_ns();
-            if now >= deadline_ns || uart::take_event() || self.rescue_overdue(now) {
-                interrupts::unmask();
-                return;
-            }
-            self.sleep(deadline_ns.min(self.overdue_due_ns));
-            interrupts::unmask(); // the handler runs here
-        }
+        self.attendant.wait(&mut self.core, deadline_ns);
     }
 
     #[inline]
     fn last_stamp(&self) -> FrameStamp {
-        self.genet.last_stamp()
+        self.attendant.genet().last_stamp()
     }
 
     fn apply(&mut self, want: &RxSettings) -> Result<RxReadback, ApplyError> {
-        let got = self.genet.apply(want)?;
-        self.mode = want.mode;
-        Ok(got)
+        self.attendant.apply(want)
     }
 
     fn totals(&mut self) -> Totals {
-        let Load { irqs, busy_ns } = self.load();
-        let c = self.genet.counters();
-        Totals {
-            irqs,
-            frames: c.rx_frames,
-            discards: c.discards,
-            rbuf_overflow: c.rbuf_overflow,
-            rbuf_errors: c.rbuf_errors,
-            rescues: c.rescues,
-            frame_errors: c.frame_errors,
-            tx_frames: c.tx_frames,
-            pause_sent: c.pause_sent(),
-            pause_received: c.pause_received(),
-            busy_ns,
-        }
+        let load = self.load();
+        Totals::new(self.attendant.genet_mut().counters(), load)
     }
 
     fn load(&self) -> Load {
-        Load { irqs: irq::totals().rx, busy_ns: counter::cycles_to_ns(counter::cycles() - self.idle_cycles) }
+        Load { irqs: irq::totals().rx, busy_ns: counter::cycles_to_ns(counter::cycles() - self.core.idle_cycles) }
     }
 
     fn for_each_mib(&mut self, f: &mut dyn FnMut(&'static str, u64)) {
-        self.genet.counters().for_each_mib(f);
+        self.attendant.genet_mut().counters().for_each_mib(f);
     }
 
     fn link(&mut self) -> LinkState {
-        let now = counter::now_ns();
-        if now >= self.link_due_ns {
-            self.link_due_ns = now + LINK_POLL_NS;
-            let polled = self.phy.poll_link(&mut self.genet.mdio());
-            match polled {
-                Ok(link) if link != self.link => {
-                    self.link = link;
-                    self.genet.link_changed(&link);
-                }
-                Ok(_) => {}
-                Err(error) => {
-                    self.mdio_errors += 1;
-                    if self.mdio_errors == 1 {
-                        log::warn!("the PHY does not answer: {error}; the link state stays as last seen");
-                    }
-                }
-            }
-        }
-        self.link
+        self.attendant.link()
     }
 
     fn heap_b(&self) -> Option<u64> {
@@ -210,15 +140,15 @@ impl Device for BoardPort {
 
     #[inline]
     fn receive(&mut self, timestamp: Instant) -> Option<(Self::RxToken<'_>, Self::TxToken<'_>)> {
-        self.genet.receive(timestamp)
+        self.attendant.genet_mut().receive(timestamp)
     }
 
     #[inline]
     fn transmit(&mut self, timestamp: Instant) -> Option<Self::TxToken<'_>> {
-        self.genet.transmit(timestamp)
+        self.attendant.genet_mut().transmit(timestamp)
     }
 
     fn capabilities(&self) -> DeviceCapabilities {
-        self.genet.capabilities()
+        self.attendant.genet().capabilities()
     }
 }
