@@ -23,6 +23,7 @@ pub mod record;
 pub mod result;
 mod rng;
 mod run;
+mod session;
 pub mod stats;
 mod sweep;
 mod table;
@@ -30,6 +31,7 @@ mod transfer;
 
 pub use genet::{ApplyError, FrameStamp, LinkState, RxReadback, RxSettings};
 pub use run::{Outcome, report_problems, run};
+pub use session::Session;
 
 /// The network port, as the benchmark needs it. Frames go through [`smoltcp::phy::Device`].
 pub trait Port: smoltcp::phy::Device {

@@ -123,7 +123,7 @@ fn sweep<P: Port, C: Console>(
     Ok(())
 }
 
-fn wait_for_link<P: Port, C: Console>(port: &mut P, console: &mut C, plan: &Plan) -> Result<LinkState, Failure> {
+pub(crate) fn wait_for_link<P: Port, C: Console>(port: &mut P, console: &mut C, plan: &Plan) -> Result<LinkState, Failure> {
     let link = port.link();
     if link.up {
         return Ok(link);
@@ -143,7 +143,7 @@ fn wait_for_link<P: Port, C: Console>(port: &mut P, console: &mut C, plan: &Plan
     }
 }
 
-fn wait_for_lease<P: Port>(port: &mut P, net: &mut Net) -> Result<Lease, Failure> {
+pub(crate) fn wait_for_lease<P: Port>(port: &mut P, net: &mut Net) -> Result<Lease, Failure> {
     let deadline_ns = port.now_ns() + DHCP_WAIT_MS * 1_000_000;
     loop {
         net.poll(port);
