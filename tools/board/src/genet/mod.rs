@@ -160,6 +160,13 @@ impl Genet {
         self.refresh_due();
     }
 
+    /// Asks the peer whether it wants to send: for one that was changed from outside.
+    pub fn wake_peer(&mut self, now: u64, env: &mut Env<'_>) {
+        self.catch_up(now, env);
+        self.ask_peer(now, false);
+        self.refresh_due();
+    }
+
     /// Changes a fault of the MAC.
     pub fn set_faults(&mut self, faults: Faults) {
         self.mac.cfg.faults = faults;

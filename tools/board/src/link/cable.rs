@@ -131,6 +131,11 @@ impl Link {
         self.mode
     }
 
+    /// Whether the partner stops for PAUSE.
+    pub fn partner_obeys(&self) -> ObeyPause {
+        self.cfg.partner.obeys_pause
+    }
+
     /// Until when the partner holds its frames for a PAUSE; in the past when it does not.
     pub fn partner_paused_until(&self) -> u64 {
         self.paused_until
