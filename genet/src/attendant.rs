@@ -76,6 +76,11 @@ impl<R: Registers, D: DmaMemory, C: Clock> Attendant<R, D, C> {
         &mut self.genet
     }
 
+    /// How it learns of frames.
+    pub fn mode(&self) -> RxMode {
+        self.mode
+    }
+
     /// Applies receive settings; see [`Genet::apply`].
     ///
     /// # Errors
@@ -87,17 +92,16 @@ impl<R: Registers, D: DmaMemory, C: Clock> Attendant<R, D, C> {
     }
 
     /// Ends the batch of frames and returns with the next one open, at `deadline_ns`, or when `processor` has another
-    /// event. In poll mode: looks once and returns.
+    /// event. In poll mode: looks once and returns. True if the batch holds frames.
     #[inline]
-    pub fn wait<P: Processor>(&mut self, processor: &mut P, deadline_ns: u64) {
+    pub fn wait<P: Processor>(&mut self, processor: &mut P, deadline_ns: u64) -> bool {
         self.genet.end_batch();
         if self.mode == RxMode::Poll {
             let now_ns = self.genet.clock.now_ns();
-            self.genet.poll_receive(now_ns);
-            return;
+            return self.genet.poll_receive(now_ns) > 0;
         }
         if self.genet.rearm() {
-            return;
+            return true;
         }
         loop {
             processor.mask();
@@ -105,14 +109,15 @@ impl<R: Registers, D: DmaMemory, C: Clock> Attendant<R, D, C> {
                 processor.unmask();
                 // Without frames it is an interrupt whose frames were taken with the batch before.
                 if self.genet.poll_receive(irq_ns) > 0 || self.genet.rearm() {
-                    return;
+                    return true;
                 }
                 continue;
             }
             let now_ns = self.genet.clock.now_ns();
-            if now_ns >= deadline_ns || processor.take_other_event() || self.rescue_overdue(now_ns) {
+            let rescued = self.rescue_overdue(now_ns);
+            if rescued || now_ns >= deadline_ns || processor.take_other_event() {
                 processor.unmask();
-                return;
+                return rescued;
             }
             processor.sleep(deadline_ns.min(self.overdue_due_ns));
             processor.unmask(); // the handler runs here

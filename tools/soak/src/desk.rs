@@ -7,7 +7,7 @@ use crate::world::{CachedMemory, Cost, Handle, RX_PA, TX_PA, World};
 use board::genet::{Genet as Model, GenetConfig};
 use board::link::{LinkConfig, Peer};
 use genet::{
-    ApplyError, Attendant, BringUpError, Clock, Counters, FrameStamp, Genet, LinkState, RxFrame, RxReadback,
+    ApplyError, Attendant, BringUpError, Clock, Counters, FrameStamp, Genet, LinkState, RxFrame, RxMode, RxReadback,
     RxSettings, TxSlot,
 };
 use netbench::{Hello, Load, Port, Totals};
@@ -119,7 +119,9 @@ impl Port for Desk {
     fn wait(&mut self, deadline_ns: u64) {
         let wait_ns = self.handle.0.borrow().cost.wait_ns;
         self.handle.spend(wait_ns);
-        self.attendant.wait(&mut self.handle, deadline_ns);
+        if !self.attendant.wait(&mut self.handle, deadline_ns) && self.attendant.mode() == RxMode::Poll {
+            self.handle.skip_empty_turns(deadline_ns);
+        }
     }
 
     fn last_stamp(&self) -> FrameStamp {

@@ -205,6 +205,15 @@ impl Handle {
         self.take_interrupts();
     }
 
+    /// A poller that found nothing goes on looking; until the model moves it finds nothing again. Its turns up to then,
+    /// or to `deadline_ns`, are made at once: as busy as they would be, and whole.
+    pub(crate) fn skip_empty_turns(&self, deadline_ns: u64) {
+        let mut world = self.0.borrow_mut();
+        let turn_ns = (world.cost.wait_ns + world.cost.read_ns).max(1);
+        let until_ns = world.model.next_event().unwrap_or(u64::MAX).min(deadline_ns);
+        world.now_ns += until_ns.saturating_sub(world.now_ns) / turn_ns * turn_ns;
+    }
+
     /// The handler, as often as the line asks for it.
     fn take_interrupts(&self) {
         for _ in 0..STORM {

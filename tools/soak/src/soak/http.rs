@@ -8,8 +8,8 @@ use netbench::Port;
 use std::hash::Hasher;
 use twox_hash::XxHash3_64;
 
-/// Between two looks at the link, ns.
-const SLICE_NS: u64 = 100 * MS;
+/// Between two looks at link and progress, ns.
+const SLICE_NS: u64 = 10 * MS;
 /// Longest phase, ns; slow presets need not reach their number of frames.
 const LONGEST_NS: u64 = 60_000 * MS;
 /// Longest silence, ns: a link that comes back, and retransmission timers that have grown meanwhile.

@@ -46,9 +46,9 @@ pub struct Progress {
 /// Live bytes of the firmware's heap.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct HeapFigures {
-    /// After the first phase of the first board.
+    /// After the first phase of the first board, what that board has.
     pub first_bytes: i64,
-    /// After the last phase of the last board.
+    /// After the last phase of the last board, what that board has.
     pub last_bytes: i64,
     /// Most after any phase.
     pub most_bytes: i64,
@@ -126,6 +126,7 @@ fn board(
     report: &mut Report,
     progress: &mut dyn FnMut(Progress),
 ) -> Result<(), Discrepancy> {
+    let heap_before = heap::of_firmware().live_bytes;
     let mut rig = Rig::new(seed, discards).map_err(|text| Discrepancy { phase: "start".into(), at_ns: 0, text })?;
     let unit = frames.div_ceil(WEIGHT_OF_A_ROUND);
     let mut index = 0;
@@ -148,7 +149,7 @@ fn board(
         let after = rig.ledger();
         report.rows[phase.kind as usize].add(&after.since(&before));
         before = after;
-        let live = heap::of_firmware().live_bytes;
+        let live = heap::of_firmware().live_bytes - heap_before;
         if report.phases == 0 {
             report.heap.first_bytes = live;
         }
