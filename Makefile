@@ -6,10 +6,11 @@ TARGET_DIR := $(or $(CARGO_TARGET_DIR),target)
 KERNEL_ELF := $(TARGET_DIR)/$(TARGET)/kernel/kernel
 KERNEL_IMG := target/kernel8.img
 RUN_ARGS   ?=
+SECONDS    ?= 60
 
 export GENETBENCH_COMMIT := $(shell git describe --always --dirty --abbrev=9 2>/dev/null || echo unknown)
 
-.PHONY: help setup kernel vpi run test bench check fmt clean
+.PHONY: help setup kernel vpi run test fuzz trust compare bench check fmt clean
 
 help: ## print this list
 	@echo "genetbench: why does this Raspberry Pi 4 receive slowly?"; echo
@@ -32,6 +33,16 @@ run: kernel vpi ## boot the firmware on the virtual Pi, sweep the presets, print
 
 test: kernel vpi ## run every test
 	@$(CARGO) test --locked --release --workspace
+
+fuzz: setup ## look for inputs that break the parsers, the driver and the stack: SECONDS=60
+	@$(CARGO) run --locked --quiet --release -p fuzz -- $(SECONDS)
+
+trust: kernel vpi ## ask U-Boot, Linux and QEMU about the models and the firmware (fetches 100 MB once)
+	@tools/trust/run
+
+compare: kernel vpi ## U-Boot, Linux and ours receive the same data: target/compare.md
+	@tools/trust/fetch
+	@$(TARGET_DIR)/release/vpi4-compare target/trust $(KERNEL_IMG) target/compare.md
 
 bench: kernel vpi ## measure the receive path: screen and target/bench.json
 	@$(CARGO) run --locked --quiet --release -p vpi4 --bin vpi4-bench -- $(KERNEL_IMG) $(KERNEL_ELF) target/bench.json

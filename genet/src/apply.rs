@@ -2,11 +2,10 @@
 //!
 //! Owns what [`Genet::apply`] does. A setting counts as set only when its register says so.
 
-use crate::bring_up::{start_engine, stop_engine};
 use crate::driver::Genet;
 use crate::regs::{rdma, umac};
 use crate::settings::{ApplyError, MAX_THRESHOLD, Pause, RING_SIZE, RxMode, RxReadback, RxSettings};
-use crate::{BringUpError, Clock, DmaMemory, Engine, Registers, interrupt};
+use crate::{BringUpError, Clock, DmaMemory, Registers, interrupt};
 
 /// The MAC stops at a frame's end.
 const FRAME_END_US: u32 = 2_000;
@@ -88,16 +87,15 @@ impl<R: Registers, D: DmaMemory, C: Clock> Genet<R, D, C> {
         umac::CMD.modify(&self.regs, umac::CMD::RX_EN::CLEAR);
         umac::CMD.get(&self.regs);
         self.clock.delay_us(FRAME_END_US);
-        self.totals.flushed += u64::from(self.look());
-        let stopped = stop_engine(&self.regs, &self.clock, Engine::Receive);
-        if stopped.is_ok() {
-            self.rx.start(&self.regs, want.posted);
-            start_engine(&self.regs, Engine::Receive);
+        let waiting = self.look();
+        let restarted = self.restart_ring(want.posted);
+        if restarted.is_ok() {
+            self.totals.flushed += u64::from(waiting);
         }
         if was_receiving {
             umac::CMD.modify(&self.regs, umac::CMD::RX_EN::SET);
         }
-        stopped.map_err(|error| match error {
+        restarted.map_err(|error| match error {
             BringUpError::DmaStuck { waited_us, .. } => ApplyError::DmaStuck { waited_us },
             _ => ApplyError::DmaStuck { waited_us: 0 },
         })

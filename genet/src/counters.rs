@@ -14,6 +14,9 @@ pub struct Counters {
     pub rx_frames: u64,
     /// Frames that the ring dropped because no descriptor was free.
     pub discards: u64,
+    /// Looks that found the 16-bit discard counter at its end, where it may have stood for long: with any, `discards`
+    /// is a lower bound.
+    pub discards_capped: u64,
     /// Frames lost because RBUF was full.
     pub rbuf_overflow: u64,
     /// Frames that RBUF dropped with an error.
@@ -43,6 +46,7 @@ impl Counters {
         let mut counters = Counters {
             rx_frames: 0,
             discards: 0,
+            discards_capped: 0,
             rbuf_overflow: 0,
             rbuf_errors: 0,
             rescues: 0,

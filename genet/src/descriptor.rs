@@ -111,9 +111,19 @@ pub(crate) fn received_bytes(word: u32) -> Option<usize> {
     good.then_some(bytes)
 }
 
+/// A frame begins here.
+pub(crate) fn starts(word: u32) -> bool {
+    RX::SOP.is_set(word)
+}
+
+/// A frame ends here.
+pub(crate) fn ends(word: u32) -> bool {
+    RX::EOP.is_set(word)
+}
+
 /// True if `word` was written by the hardware since it was last set to 0.
 pub(crate) fn filled(word: u32) -> bool {
-    RX::SOP.is_set(word) || RX::EOP.is_set(word)
+    starts(word) || ends(word)
 }
 
 /// Word 0 of a frame of `bytes` bytes that one descriptor holds.

@@ -3,12 +3,12 @@
 //! Owns the registers and both rings. The interrupt handler works beside it through
 //! [`acknowledge`](crate::acknowledge) and a second register handle.
 
-use crate::bring_up::{configure, quiesce, set_rgmii, start_engine};
+use crate::bring_up::{configure, quiesce, set_rgmii, start_engine, stop_engine};
 use crate::found::FoundCoalescing;
 use crate::mdio::Mdio;
 use crate::regs::{rdma, umac};
 use crate::rx::{IndexLost, RxQueue};
-use crate::settings::{FrameStamp, Pause, RING_SIZE, RxMode, RxSettings};
+use crate::settings::{FrameStamp, Pause, Posted, RING_SIZE, RxMode, RxSettings};
 use crate::tx::TxQueue;
 use crate::{
     BringUpError, Clock, Counters, DmaMemory, Engine, LinkState, Registers, Speed, check_revision, descriptor,
@@ -202,6 +202,7 @@ impl<R: Registers, D: DmaMemory, C: Clock> Genet<R, D, C> {
         self.refresh(self.clock.now_ns());
         self.totals.rx_frames = self.rx.frames;
         self.totals.discards = self.rx.discards;
+        self.totals.discards_capped = self.rx.discards_capped;
         self.totals.errors = self.rx.errors;
         self.totals.frame_errors = self.rx.errors.total();
         self.totals.tx_frames = self.tx.frames;
@@ -246,12 +247,21 @@ impl<R: Registers, D: DmaMemory, C: Clock> Genet<R, D, C> {
         if self.totals.ring_resets == 1 {
             log::warn!("PROD_INDEX reads {:#010x}; receive is restarted", rdma::PROD_INDEX.get(&self.regs));
         }
-        let posted = self.rx.policy();
-        let stopped = crate::bring_up::stop_engine(&self.regs, &self.clock, Engine::Receive);
-        if stopped.is_ok() {
-            self.rx.start(&self.regs, posted);
+        let _ = self.restart_ring(self.rx.policy());
+    }
+
+    /// Stops RDMA and starts it with an empty ring.
+    ///
+    /// # Errors
+    /// The engine does not stop. It runs on with the ring as it was: one that only stops late must not stay off.
+    pub(crate) fn restart_ring(&mut self, policy: Posted) -> Result<(), BringUpError> {
+        if let Err(error) = stop_engine(&self.regs, &self.clock, Engine::Receive) {
             start_engine(&self.regs, Engine::Receive);
+            return Err(error);
         }
+        self.rx.start(&self.regs, policy);
+        start_engine(&self.regs, Engine::Receive);
+        Ok(())
     }
 }
 

@@ -15,7 +15,6 @@
 #![forbid(unsafe_code)]
 
 mod apply;
-mod attendant;
 mod bring_up;
 mod counters;
 mod descriptor;
@@ -34,7 +33,6 @@ mod tx;
 #[cfg(test)]
 mod tests;
 
-pub use attendant::{Attendant, Processor};
 pub use counters::Counters;
 pub use descriptor::FrameErrors;
 pub use device::{RxFrame, TxSlot};

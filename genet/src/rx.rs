@@ -49,11 +49,17 @@ pub(crate) struct RxQueue<D> {
     /// Two places where the next frame may be, until one has come.
     doubt: Option<Start>,
     stamp: FrameStamp,
+    /// Index of the descriptor after a piece of a frame, where the frame goes on.
+    goes_on_at: Option<u16>,
     /// The discard counter when it was read last.
     discards_seen: u16,
+    /// It is so high that it is to be cleared.
+    clear_due: bool,
     /// Since when the frame at this index has been seen waiting.
     waiting: Option<(u16, u64)>,
     pub discards: u64,
+    /// Looks that found the discard counter at its end.
+    pub discards_capped: u64,
     pub frames: u64,
     pub errors: FrameErrors,
 }
@@ -73,9 +79,12 @@ impl<D: DmaMemory> RxQueue<D> {
             slot_offset: 0,
             doubt: None,
             stamp: FrameStamp::default(),
+            goes_on_at: None,
             discards_seen: 0,
+            clear_due: false,
             waiting: None,
             discards: 0,
+            discards_capped: 0,
             frames: 0,
             errors: FrameErrors::default(),
         }
@@ -122,6 +131,8 @@ impl<D: DmaMemory> RxQueue<D> {
         self.released = start.index;
         self.available = 0;
         self.waiting = None;
+        self.goes_on_at = None;
+        self.clear_due = false;
         self.discards_seen = prod.read(rdma::PROD_INDEX::DISCARDS) as u16;
         self.set_policy(regs, policy);
     }
@@ -160,7 +171,7 @@ impl<D: DmaMemory> RxQueue<D> {
         let prod = rdma::PROD_INDEX.read(regs);
         let discards = prod.read(rdma::PROD_INDEX::DISCARDS) as u16;
         if discards != self.discards_seen {
-            self.count_discards(regs, discards);
+            self.count_discards(discards);
         }
         let count = index_of(prod).wrapping_sub(self.next);
         if count > RING_SIZE {
@@ -183,7 +194,7 @@ impl<D: DmaMemory> RxQueue<D> {
     pub(crate) fn note_discards<R: Registers>(&mut self, regs: &R) {
         let discards = rdma::PROD_INDEX.read(regs).read(rdma::PROD_INDEX::DISCARDS) as u16;
         if discards != self.discards_seen {
-            self.count_discards(regs, discards);
+            self.count_discards(discards);
         }
     }
 
@@ -199,7 +210,7 @@ impl<D: DmaMemory> RxQueue<D> {
             self.next = self.next.wrapping_add(1);
             self.available -= 1;
             let Some(bytes) = descriptor::received_bytes(word) else {
-                self.errors.count(word);
+                self.refuse(word);
                 continue;
             };
             let start = BUFFER_BYTES * usize::from(slot);
@@ -209,6 +220,18 @@ impl<D: DmaMemory> RxQueue<D> {
             return Some(start + PAD_BYTES..start + bytes);
         }
         None
+    }
+
+    /// Counts the frame of a descriptor that holds no whole good one. A frame in several pieces counts once.
+    #[cold]
+    fn refuse(&mut self, word: u32) {
+        let is_rest = self.goes_on_at.take() == Some(self.next.wrapping_sub(1)) && !descriptor::starts(word);
+        if !is_rest {
+            self.errors.count(word);
+        }
+        if (is_rest || descriptor::starts(word)) && !descriptor::ends(word) {
+            self.goes_on_at = Some(self.next);
+        }
     }
 
     /// A received frame's bytes.
@@ -274,18 +297,30 @@ impl<D: DmaMemory> RxQueue<D> {
         self.released = self.next;
         self.cons_index = self.released.wrapping_add(self.posted).wrapping_sub(RING_SIZE);
         rdma::CONS_INDEX.set(regs, self.cons_index.into());
+        if self.clear_due {
+            self.clear_discards(regs);
+        }
     }
 
-    /// The discard counter moved. High up it is cleared as Linux does; the upper half takes writes at any time and
-    /// the lower half does not while the ring runs. Should that be wrong, the next look says [`IndexLost`].
+    /// Clears the discard counter, as Linux does high up. Just after a release: there are free descriptors, so no
+    /// discard can fall between the read and the write. The upper half takes writes at any time and the lower half
+    /// does not while the ring runs. Should that be wrong, the next look says [`IndexLost`].
     #[cold]
-    fn count_discards<R: Registers>(&mut self, regs: &R, discards: u16) {
+    fn clear_discards<R: Registers>(&mut self, regs: &R) {
+        self.clear_due = false;
+        let read = || rdma::PROD_INDEX.read(regs).read(rdma::PROD_INDEX::DISCARDS) as u16;
+        self.discards += u64::from(read().wrapping_sub(self.discards_seen));
+        rdma::PROD_INDEX.set(regs, 0);
+        self.discards_seen = read();
+    }
+
+    /// The discard counter moved.
+    #[cold]
+    fn count_discards(&mut self, discards: u16) {
         self.discards += u64::from(discards.wrapping_sub(self.discards_seen));
         self.discards_seen = discards;
-        if discards >= DISCARDS_HIGH {
-            rdma::PROD_INDEX.set(regs, 0);
-            self.discards_seen = rdma::PROD_INDEX.read(regs).read(rdma::PROD_INDEX::DISCARDS) as u16;
-        }
+        self.discards_capped += u64::from(discards == u16::MAX);
+        self.clear_due = discards >= DISCARDS_HIGH;
     }
 
     /// Finds out where the first frame went: at the candidate that is filled and whose predecessor is not.

@@ -162,6 +162,8 @@ pub enum ApplyError {
         /// Read back.
         got: u16,
     },
+    /// The board has no use of the interrupt that the settings need: its line does not fall.
+    NoInterrupt,
     /// The receive engine did not stop for a smaller ring.
     DmaStuck {
         /// How long it was given, us.
@@ -174,6 +176,11 @@ impl fmt::Display for ApplyError {
         match *self {
             ApplyError::OutOfRange { key, value, min, max } => write!(f, "{key}={value} is not in {min}..={max}"),
             ApplyError::NotRestored { key, want, got } => write!(f, "{key} stayed {got} when {want} was written back"),
+            ApplyError::NoInterrupt => write!(
+                f,
+                "the interrupt line does not fall and is blocked: switch the board off and on, measure by polling \
+                 (gb.presets=poll), or take another board"
+            ),
             ApplyError::DmaStuck { waited_us } => write!(f, "receive DMA did not stop within {waited_us} us"),
         }
     }

@@ -16,8 +16,23 @@ pub enum Command {
     Reprint,
     /// Reset the board.
     Reboot,
+    /// Fail on purpose; `None` for a kind that does not exist.
+    Crash(Option<Crash>),
     /// An empty line.
     Nothing,
+}
+
+/// Ways to fail on purpose, to see what the watchdog and the reports do on a board.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Crash {
+    /// The main loop stands still; interrupts go on.
+    Wedge,
+    /// A panic.
+    Panic,
+    /// An access to memory that is not mapped.
+    Abort,
+    /// Allocations until the heap is used up.
+    Heap,
 }
 
 /// A line that is no command.
@@ -32,7 +47,7 @@ pub enum CommandError {
 impl fmt::Display for CommandError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            CommandError::Unknown => write!(f, "no such command. Try: help, run, reprint, reboot"),
+            CommandError::Unknown => write!(f, "no such command. Try: help, run, reprint, reboot, crash"),
             CommandError::Garbled => write!(f, "unreadable input: is the terminal set to 115200 8N1?"),
         }
     }
@@ -50,6 +65,13 @@ pub fn parse(line: &[u8]) -> Result<Command, CommandError> {
         Some(b"run") => Ok(Command::Run),
         Some(b"reprint") => Ok(Command::Reprint),
         Some(b"reboot") => Ok(Command::Reboot),
+        Some(b"crash") => Ok(Command::Crash(match words.next() {
+            Some(b"wedge") => Some(Crash::Wedge),
+            Some(b"panic") => Some(Crash::Panic),
+            Some(b"abort") => Some(Crash::Abort),
+            Some(b"heap") => Some(Crash::Heap),
+            _ => None,
+        })),
         Some(_) => Err(CommandError::Unknown),
     }
 }
@@ -109,6 +131,8 @@ mod tests {
         assert_eq!(parse(b"  run gb.presets=linux"), Ok(Command::Run));
         assert_eq!(parse(b""), Ok(Command::Nothing));
         assert_eq!(parse(b"halt"), Err(CommandError::Unknown));
+        assert_eq!(parse(b"crash wedge"), Ok(Command::Crash(Some(Crash::Wedge))));
+        assert_eq!([parse(b"crash"), parse(b"crash it")], [Ok(Command::Crash(None)), Ok(Command::Crash(None))]);
         assert_eq!(parse(b"he\xfflp"), Err(CommandError::Garbled));
         assert!(CommandError::Garbled.to_string().contains("115200"));
     }

@@ -1,10 +1,11 @@
-//! Unexpected exceptions and panics: report on the UART, then reset by watchdog.
+//! Unexpected exceptions and panics: remember the first line, report on the UART, then reset by watchdog.
 
-use crate::arch::interrupts;
+use crate::arch::{counter, interrupts};
 use crate::board::{mmio, uart::FaultConsole, watchdog};
+use crate::mem::{heap, kept};
 use boot::ExceptionFrame;
 use boot::layout::layout;
-use core::fmt::Write;
+use core::fmt::{self, Write};
 use core::panic::PanicInfo;
 use core::sync::atomic::{AtomicU32, Ordering};
 
@@ -24,8 +25,7 @@ extern "C" fn kernel_exception(frame: &mut ExceptionFrame) {
         }
         return;
     }
-    report(|out| {
-        let _ = write!(out, "\n*** EXCEPTION: {frame}");
+    report(format_args!("*** EXCEPTION: {frame}"), |out| {
         let image = layout();
         let _ = writeln!(
             out,
@@ -49,26 +49,45 @@ extern "C" fn kernel_exception(frame: &mut ExceptionFrame) {
 
 #[panic_handler]
 fn on_panic(info: &PanicInfo<'_>) -> ! {
-    report(|out| {
-        let _ = writeln!(out, "\n*** PANIC: {info}");
-    })
+    // One line: what comes first is what is remembered.
+    match info.location() {
+        Some(at) => report(format_args!("*** PANIC: {} at {at}\n", info.message()), heap_line),
+        None => report(format_args!("*** PANIC: {}\n", info.message()), heap_line),
+    }
+}
+
+/// How full the heap is: a panic is often about that.
+fn heap_line(out: &mut FaultConsole) {
+    // SAFETY: called by `report` alone, whose program never goes on.
+    let used = unsafe { heap::used_bytes_seized() };
+    let _ = writeln!(out, "  heap: {used} of {} bytes in use", heap::HEAP_BYTES);
 }
 
 /// Takes the console over, lets `body` print, starts the watchdog and waits for it.
-fn report(body: impl FnOnce(&mut FaultConsole)) -> ! {
+fn report(head: fmt::Arguments<'_>, body: impl FnOnce(&mut FaultConsole)) -> ! {
     interrupts::mask();
-    watchdog::start(RESET_AFTER_MS + 5_000); // should the report itself hang
     let depth = DEPTH.fetch_add(1, Ordering::SeqCst);
+    let mut unfit = false;
     if depth == 0 {
-        // SAFETY: interrupts are masked and this function never returns to the program; no other
-        // core runs.
+        // SAFETY: interrupts are masked and this function never returns to the program; no other core runs.
+        unfit = unsafe { kept::fault(head) };
+    }
+    if !unfit {
+        watchdog::start(RESET_AFTER_MS + 5_000); // should the report itself hang
+    }
+    if depth == 0 {
+        // SAFETY: as above.
         let mut console = unsafe { FaultConsole::seize() };
+        let _ = write!(console, "\n{head}");
         body(&mut console);
         let _ = writeln!(
             console,
             "*** This is a bug in genetbench. The board resets in {} s; please report the lines above.",
             RESET_AFTER_MS / 1000
         );
+    }
+    if unfit {
+        counter::delay_us(RESET_AFTER_MS * 1000); // a watchdog that does not wait
     }
     watchdog::start(RESET_AFTER_MS);
     loop {

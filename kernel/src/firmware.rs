@@ -14,8 +14,10 @@ use kernel::board::tree::{BoardTree, BootPath};
 use kernel::board::uart::{self, Console};
 use kernel::board::{gic, gpio, watchdog};
 use kernel::commands::{Command, LineEditor, parse};
+use kernel::crash::crash;
 use kernel::irq::{self, GenetRegisters};
-use kernel::mem::{dma, heap};
+use kernel::kept::{Kept, ResetReason, State, reset_reason};
+use kernel::mem::{dma, heap, kept};
 use kernel::port::{BoardClock, BoardGenet, BoardPort};
 use netbench::Hello;
 use netbench::record::Recorder;
@@ -29,6 +31,8 @@ const DEFAULT_UART_HZ: u32 = 48_000_000;
 const MAX_TREE_BYTES: u64 = 2 << 20;
 /// How long the core clock is measured, us.
 const CALIBRATE_US: u32 = 2_000;
+/// Time between two turns of the idle console, ns: it shows the watchdog that it is alive.
+const CONSOLE_TURN_NS: u64 = 1_000_000_000;
 
 /// Called by boot.s with MMU and caches on and interrupts masked.
 #[unsafe(no_mangle)]
@@ -46,8 +50,11 @@ extern "C" fn kernel_main(dtb: usize, entry_el: u64, _image_base: usize) -> ! {
     if uart_hz.is_none() {
         log::warn!("the firmware did not tell the UART clock; {DEFAULT_UART_HZ} Hz assumed");
     }
-    let tree = map_tree(dtb as u64).and_then(BoardTree::parse);
-    let facts = Facts::gather(mailbox.as_mut(), tree.as_ref(), entry_el);
+    let blob = map_tree(dtb as u64);
+    let tree = blob.and_then(BoardTree::parse);
+    let before = open_kept(blob, tree.as_ref());
+    kept::note(format_args!("starting up"));
+    let facts = Facts::gather(mailbox.as_mut(), tree.as_ref(), entry_el, before);
     facts.print(&mut out);
     let bootargs = tree.as_ref().map_or("", |t| t.bootargs);
     session(&facts, bootargs, &mut out)
@@ -90,6 +97,22 @@ fn map_tree(address: u64) -> Option<&'static [u8]> {
     Some(unsafe { core::slice::from_raw_parts(address as *const u8, bytes as usize) })
 }
 
+/// Takes the page that outlives a reset, unless the device tree says that it is not free, and what was left in it.
+fn open_kept(blob: Option<&[u8]>, tree: Option<&BoardTree<'_>>) -> Option<Kept> {
+    let page = kept::PAGE;
+    if tree.is_some_and(|tree| !tree.is_free(page.start, page.bytes())) {
+        log::warn!("memory at {:#x} is not free: nothing outlives a reset", page.start);
+        return None;
+    }
+    let in_use = blob.map_or(Span { start: 0, end: 0 }, |blob| {
+        let start = blob.as_ptr() as u64;
+        Span { start: start & !4095, end: (start + blob.len() as u64).next_multiple_of(4096) }
+    });
+    // SAFETY: called once, before interrupts. A bank of the tree holds the page; without a tree, the first bank of every
+    // Pi 4 does (948 MiB and less only with hundreds of MiB for the VideoCore).
+    unsafe { kept::open(&[in_use]) }
+}
+
 /// What is known of the board before its Ethernet is touched.
 struct Facts<'a> {
     model: &'a str,
@@ -104,13 +127,23 @@ struct Facts<'a> {
     core_hz: u64,
     temperature_milli_c: Option<u32>,
     throttled: Option<u32>,
+    reset: ResetReason,
+    reset_status: u32,
+    before: Option<Kept>,
 }
 
 /// A locally administered address for a board that tells none.
 const FALLBACK_MAC: [u8; 6] = [0x02, 0x67, 0x65, 0x6e, 0x65, 0x74];
 
 impl<'a> Facts<'a> {
-    fn gather(mut mailbox: Option<&mut Mailbox>, tree: Option<&BoardTree<'a>>, entry_el: u64) -> Self {
+    fn gather(
+        mut mailbox: Option<&mut Mailbox>,
+        tree: Option<&BoardTree<'a>>,
+        entry_el: u64,
+        before: Option<Kept>,
+    ) -> Self {
+        // What the bootloader saw and what the register still holds: whoever read it first may have cleared it.
+        let reset_status = watchdog::reset_status() | tree.and_then(|t| t.reset_status).unwrap_or(0);
         let mut ask = |tag, value| mailbox.as_mut().and_then(|m| m.ask(tag, value).ok());
         let revision = ask(Tag::BoardRevision, [0; 2]).map(|v| Revision(v[0]));
         let serial = ask(Tag::BoardSerial, [0; 2]).map(|v| v[0] as u64 | (v[1] as u64) << 32);
@@ -141,6 +174,9 @@ impl<'a> Facts<'a> {
             core_hz: counter::calibrate(CALIBRATE_US),
             temperature_milli_c,
             throttled,
+            reset: reset_reason(reset_status, before.as_ref()),
+            reset_status,
+            before,
         }
     }
 
@@ -153,7 +189,15 @@ impl<'a> Facts<'a> {
         }
         let _ =
             writeln!(out, "  boot    {}, entered at EL{}, {} MiB", self.boot.word(), self.entry_el, self.memory_mib);
-        let _ = write!(out, "  core    {} MHz", self.core_hz / 1_000_000);
+        let _ = writeln!(out, "  reset   {} (PM_RSTS {:#x})", self.reset.about(), self.reset_status);
+        if let Some(before) = &self.before {
+            let s = before.at_ns / 1_000_000_000;
+            let _ = writeln!(out, "          last event before, {s} s after the start: {}", before.event.as_str());
+            if self.reset == ResetReason::Power {
+                let _ = writeln!(out, "          (memory was kept: the power was away for a moment only)");
+            }
+        }
+        let _ = write!(out, "  core    {} MHz", (self.core_hz + 500_000) / 1_000_000);
         if let Some(t) = self.temperature_milli_c {
             let _ = write!(out, ", {}.{} C", t / 1000, t % 1000 / 100);
         }
@@ -175,7 +219,7 @@ impl<'a> Facts<'a> {
         }
     }
 
-    fn hello(&self) -> Hello<'a> {
+    fn hello(&self) -> Hello<'_> {
         Hello {
             version: VERSION,
             commit: COMMIT,
@@ -190,6 +234,9 @@ impl<'a> Facts<'a> {
             throttled: self.throttled,
             mac: self.mac,
             is_virtual: self.is_virtual,
+            reset: self.reset.word(),
+            reset_status: self.reset_status,
+            last: self.before.as_ref().map(|kept| (kept.event.as_str(), kept.at_ns)),
         }
     }
 }
@@ -199,18 +246,16 @@ fn session(facts: &Facts<'_>, bootargs: &str, out: &mut Console) -> ! {
     let mut recorder = Recorder::new();
     recorder.hello(&mut Console, &facts.hello());
     if gic::init().is_none() {
+        // Without interrupts nothing wakes a loop that waits: a watchdog would only reset it again and again.
         log::warn!("no GIC answers: is enable_gic=1 in config.txt? The console will not work without interrupts");
+    } else if !watchdog::watch_main_loop() {
+        log::warn!("the watchdog resets this machine at once whatever its time: the main loop is not watched");
     }
+    kept::note(format_args!("bringing GENET up"));
     let port = bring_up(facts, &mut recorder, out);
     irq::enable(port.is_ok());
-    let mut port = match port {
-        Ok(port) => Some(port),
-        Err(reason) => {
-            recorder.bye_without_runs(&mut Console, reason);
-            None
-        }
-    };
-    run(port.as_mut(), &mut recorder, bootargs);
+    let mut port = port.inspect_err(|reason| recorder.bye_without_runs(&mut Console, reason));
+    run(&mut port, &mut recorder, bootargs);
     console(port, &mut recorder, bootargs)
 }
 
@@ -221,7 +266,8 @@ fn bring_up(facts: &Facts<'_>, recorder: &mut Recorder, out: &mut Console) -> Re
     if registers.probe(0).is_none() {
         let _ = writeln!(
             out,
-            "GENET: the bus answers its address with an error. Nothing can be measured; the console stays usable."
+            "GENET: no GENET v5 answers at {:#x}: the bus gives an error. Nothing can be measured; the console stays usable.",
+            kernel::board::map::GENET
         );
         return Err("genet.absent");
     }
@@ -273,44 +319,62 @@ fn bring_up(facts: &Facts<'_>, recorder: &mut Recorder, out: &mut Console) -> Re
 }
 
 /// Runs the plan in `words`.
-fn run(port: Option<&mut BoardPort>, recorder: &mut Recorder, words: &str) {
+fn run(port: &mut Result<BoardPort, &'static str>, recorder: &mut Recorder, words: &str) {
     let (plan, problems) = netbench::plan::parse(words);
     netbench::report_problems(&mut Console, &problems);
     match port {
-        Some(port) => {
+        Ok(port) => {
             netbench::run(port, &mut Console, recorder, &plan);
         }
-        None => {
-            let _ = writeln!(Console, "No network port: the plan cannot run.");
+        Err(rc) => {
+            let _ = writeln!(Console, "No network port ({rc}, see above): the plan cannot run.");
         }
     }
 }
 
 /// Serves commands for ever.
-fn console(mut port: Option<BoardPort>, recorder: &mut Recorder, bootargs: &str) -> ! {
+fn console(mut port: Result<BoardPort, &'static str>, recorder: &mut Recorder, bootargs: &str) -> ! {
     let mut editor = LineEditor::default();
-    let _ = write!(Console, "\nCommands: help, run [gb.KEY=VALUE ...], reprint, reboot\n> ");
+    let _ = write!(Console, "\nCommands: help, run [gb.KEY=VALUE ...], reprint, reboot, crash KIND\n> ");
+    kept::note(format_args!("console: waiting for a command"));
     loop {
         while let Some(byte) = uart::read_byte() {
             let Some(line) = editor.push(byte) else { continue };
             let _ = writeln!(Console);
             match line.and_then(|line| parse(line).map(|command| (command, line))) {
-                Ok((command, line)) => obey(command, line, &mut port, recorder, bootargs),
+                Ok((Command::Nothing, _)) => {}
+                Ok((command, line)) => {
+                    kept::note(format_args!("console: {}", core::str::from_utf8(line).unwrap_or("")));
+                    obey(command, line, &mut port, recorder, bootargs);
+                    kept::note(format_args!("console: waiting for a command"));
+                }
                 Err(error) => {
                     let _ = writeln!(Console, "{error}");
                 }
             }
             let _ = write!(Console, "> ");
         }
+        irq::turn();
+        let now_ns = counter::now_ns();
+        watchdog::feed(now_ns);
         interrupts::mask();
         if !uart::take_event() {
+            if watchdog::watching() {
+                counter::arm_timer(now_ns + CONSOLE_TURN_NS);
+            }
             interrupts::wait();
         }
         interrupts::unmask();
     }
 }
 
-fn obey(command: Command, line: &[u8], port: &mut Option<BoardPort>, recorder: &mut Recorder, bootargs: &str) {
+fn obey(
+    command: Command,
+    line: &[u8],
+    port: &mut Result<BoardPort, &'static str>,
+    recorder: &mut Recorder,
+    bootargs: &str,
+) {
     match command {
         Command::Nothing => {}
         Command::Help => {
@@ -319,22 +383,25 @@ fn obey(command: Command, line: &[u8], port: &mut Option<BoardPort>, recorder: &
                 "run            the plan of the boot arguments\n\
                  run gb.K=V ..  another plan: gb.presets=linux,poll gb.url=http://HOST/FILE gb.flows=1,4 gb.repeats=3 ...\n\
                  reprint        the kept records again\n\
-                 reboot         resets the board"
+                 reboot         resets the board\n\
+                 crash KIND     fails on purpose, to try the watchdog and the reports: wedge, panic, abort or heap"
             );
         }
         Command::Run => {
             let text = core::str::from_utf8(line).unwrap_or("");
             let words = text.trim_start().strip_prefix("run").unwrap_or("").trim();
-            run(port.as_mut(), recorder, if words.is_empty() { bootargs } else { words });
+            run(port, recorder, if words.is_empty() { bootargs } else { words });
         }
         Command::Reprint => recorder.reprint(&mut Console, |_| uart::flush()),
         Command::Reboot => {
             let _ = writeln!(Console, "resetting");
             uart::flush();
+            kept::enter(State::Reboot);
             watchdog::start(10);
             loop {
                 interrupts::wait();
             }
         }
+        Command::Crash(kind) => crash(kind),
     }
 }

@@ -3,7 +3,7 @@
 use crate::arch::{counter, interrupts};
 use crate::board::{gic, map, mmio::Mmio, uart};
 use aarch64_cpu::asm::barrier::{SY, dsb};
-use core::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use core::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 
 /// GENET's registers, for the driver and for the handler alike.
 #[derive(Clone, Copy, Debug)]
@@ -49,6 +49,17 @@ static RX_IRQS: AtomicU64 = AtomicU64::new(0);
 static OTHER_IRQS: AtomicU64 = AtomicU64::new(0);
 static SPURIOUS: AtomicU64 = AtomicU64::new(0);
 
+/// Interrupts of GENET in a row, without the main loop in between, that one line may raise. Between two turns of the
+/// loop the receive interrupt is masked and all others always are, so even a few are a fault; a pulse on the line may
+/// cost some.
+const STORM: u32 = 1_000;
+/// Interrupts of lines 0 and 1 since the main loop's last turn.
+static IN_A_ROW: [AtomicU32; 2] = [const { AtomicU32::new(0) }; 2];
+/// Bit n: line n could not be silenced and is blocked at the GIC.
+static BLOCKED: AtomicU32 = AtomicU32::new(0);
+/// Line 0, on which received frames are announced.
+const LINE_0: u32 = 1;
+
 /// Interrupt totals since reset.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct IrqTotals {
@@ -75,6 +86,35 @@ pub fn take_rx_event() -> Option<u64> {
     RX_EVENT.swap(false, Ordering::Acquire).then(|| RX_IRQ_NS.load(Ordering::Relaxed))
 }
 
+/// The main loop has made a turn.
+#[inline]
+pub fn turn() {
+    IN_A_ROW[0].store(0, Ordering::Relaxed);
+    IN_A_ROW[1].store(0, Ordering::Relaxed);
+}
+
+/// The lines of GENET that never fell and were blocked for it, bit n for line n.
+#[inline]
+pub fn blocked_lines() -> u32 {
+    BLOCKED.load(Ordering::Relaxed)
+}
+
+/// Received frames cannot be announced any more: they must be looked for.
+#[inline]
+pub fn receive_is_blocked() -> bool {
+    blocked_lines() & LINE_0 != 0
+}
+
+/// Counts an interrupt of GENET; blocks a line that does not fall, or nothing but this handler would ever run.
+fn note_line(intid: u32) {
+    let line = (intid - map::INTID_GENET_0) as usize;
+    if IN_A_ROW[line].fetch_add(1, Ordering::Relaxed) >= STORM {
+        gic::disable(intid);
+        BLOCKED.fetch_or(1 << line, Ordering::Relaxed);
+        RX_EVENT.store(true, Ordering::Release); // the main loop may sleep and shall know
+    }
+}
+
 /// Lets the board's interrupts through, GENET's only if `with_genet`.
 pub fn enable(with_genet: bool) {
     gic::enable(map::INTID_TIMER);
@@ -98,6 +138,7 @@ extern "C" fn kernel_irq() {
     };
     match iar & 0x3ff {
         map::INTID_GENET_0 | map::INTID_GENET_1 => {
+            note_line(iar & 0x3ff);
             let pending = genet::acknowledge(&GENET);
             if pending.rx {
                 RX_IRQ_NS.store(entry_ns, Ordering::Relaxed);

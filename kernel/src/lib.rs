@@ -13,9 +13,12 @@ pub mod arch;
 pub mod board;
 pub mod commands;
 #[cfg(target_os = "none")]
+pub mod crash;
+#[cfg(target_os = "none")]
 pub mod fault;
 #[cfg(target_os = "none")]
 pub mod irq;
+pub mod kept;
 #[cfg(target_os = "none")]
 pub mod logger;
 #[cfg(target_os = "none")]

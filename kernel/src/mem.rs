@@ -1,4 +1,5 @@
-//! Memory: heap, and buffers that devices share.
+//! Memory: heap, buffers that devices share, and the page that outlives a reset.
 
 pub mod dma;
 pub mod heap;
+pub mod kept;

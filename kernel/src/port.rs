@@ -1,12 +1,12 @@
 //! The benchmark's view of the network port: GENET, its interrupt, the timer and the idle state.
 
 use crate::arch::{counter, interrupts};
-use crate::board::uart;
+use crate::board::{uart, watchdog};
 use crate::irq::{self, GenetRegisters};
 use crate::mem::dma::DmaRegion;
-use genet::{ApplyError, Attendant, FrameStamp, Genet, LinkState, Processor, RxReadback, RxSettings};
+use genet::{ApplyError, FrameStamp, Genet, LinkState, RxMode, RxReadback, RxSettings};
 use netbench::{Load, Port, Totals};
-use phy::{Bcm54210e, PhyError};
+use phy::{Advertise, Bcm54210e, PhyError};
 use smoltcp::phy::{Device, DeviceCapabilities};
 use smoltcp::time::Instant;
 
@@ -28,54 +28,77 @@ impl phy::Clock for BoardClock {
 /// The MAC as this board has it.
 pub type BoardGenet = Genet<GenetRegisters, DmaRegion, BoardClock>;
 
-/// This core: its interrupt mask, its sleep, and what its handlers left.
-#[derive(Debug, Default)]
-struct Core {
+/// Time between two looks at the PHY, ns. MDIO costs some 50 us a register.
+const LINK_POLL_NS: u64 = 100_000_000;
+/// Time between two looks for frames whose interrupt never came, ns.
+const OVERDUE_POLL_NS: u64 = 100_000_000;
+
+/// GENET, PHY and idle time in one.
+pub struct BoardPort {
+    genet: BoardGenet,
+    phy: Bcm54210e,
+    mac: [u8; 6],
+    mode: RxMode,
+    link: LinkState,
+    link_due_ns: u64,
+    overdue_due_ns: u64,
+    /// MDIO transactions that failed since bring-up.
+    mdio_errors: u64,
+    /// Interrupt lines whose failure was told.
+    told_lines: u32,
     idle_cycles: u64,
 }
 
-impl Processor for Core {
-    #[inline]
-    fn mask(&mut self) {
-        interrupts::mask();
+impl BoardPort {
+    /// Starts the PHY and takes the MAC over. The link may come later.
+    pub fn new(mut genet: BoardGenet, mut phy: Bcm54210e, mac: [u8; 6]) -> Result<Self, PhyError> {
+        phy.start(&mut genet.mdio(), &BoardClock, Advertise::default())?;
+        Ok(BoardPort {
+            genet,
+            phy,
+            mac,
+            mode: RxMode::Interrupt,
+            link: LinkState::default(),
+            link_due_ns: 0,
+            overdue_due_ns: 0,
+            mdio_errors: 0,
+            told_lines: 0,
+            idle_cycles: 0,
+        })
     }
 
-    #[inline]
-    fn unmask(&mut self) {
-        interrupts::unmask();
+    /// One look for frames, `irq_ns` being when their interrupt came. True if there are any.
+    fn look(&mut self, irq_ns: u64) -> bool {
+        self.genet.poll_receive(irq_ns) > 0
     }
 
-    #[inline]
-    fn take_rx_event(&mut self) -> Option<u64> {
-        irq::take_rx_event()
+    /// Frames that lie in the ring though their interrupt is long due: taken, and counted as rescues.
+    fn rescue_overdue(&mut self, now_ns: u64) -> bool {
+        if now_ns < self.overdue_due_ns {
+            return false;
+        }
+        self.overdue_due_ns = now_ns + OVERDUE_POLL_NS;
+        self.genet.rescue_overdue(now_ns) > 0
     }
 
-    #[inline]
-    fn take_other_event(&mut self) -> bool {
-        uart::take_event()
+    /// Tells of interrupt lines that were blocked.
+    #[cold]
+    fn tell_lines(&mut self) {
+        self.told_lines = irq::blocked_lines();
+        let what = if irq::receive_is_blocked() {
+            "frames are looked for instead, and no point that wants interrupts can be measured"
+        } else {
+            "nothing is announced on it, so nothing is lost"
+        };
+        log::warn!("a GENET interrupt line (mask {:#x}) does not fall and is blocked: {what}", self.told_lines);
     }
 
     /// WFI with the timer armed; time asleep does not count as busy.
-    #[inline]
     fn sleep(&mut self, deadline_ns: u64) {
         counter::arm_timer(deadline_ns);
         let before = counter::cycles();
         interrupts::wait();
         self.idle_cycles += counter::cycles() - before;
-    }
-}
-
-/// GENET, PHY and idle time in one.
-pub struct BoardPort {
-    attendant: Attendant<GenetRegisters, DmaRegion, BoardClock>,
-    core: Core,
-    mac: [u8; 6],
-}
-
-impl BoardPort {
-    /// Starts the PHY and takes the MAC over. The link may come later.
-    pub fn new(genet: BoardGenet, phy: Bcm54210e, mac: [u8; 6]) -> Result<Self, PhyError> {
-        Ok(BoardPort { attendant: Attendant::new(genet, phy)?, core: Core::default(), mac })
     }
 }
 
@@ -86,33 +109,119 @@ impl Port for BoardPort {
     }
 
     fn wait(&mut self, deadline_ns: u64) {
-        self.attendant.wait(&mut self.core, deadline_ns);
+        self.genet.end_batch();
+        irq::turn();
+        let now = counter::now_ns();
+        watchdog::feed(now);
+        if self.mode == RxMode::Poll || irq::receive_is_blocked() {
+            self.look(now);
+            return;
+        }
+        if self.genet.rearm() {
+            return;
+        }
+        loop {
+            irq::turn();
+            interrupts::mask();
+            if let Some(irq_ns) = irq::take_rx_event() {
+                interrupts::unmask();
+                if self.look(irq_ns) {
+                    return;
+                }
+                if irq::receive_is_blocked() {
+                    return;
+                }
+                // An interrupt whose frames were taken with the batch before.
+                if self.genet.rearm() {
+                    return;
+                }
+                continue;
+            }
+            let now = counter::now_ns();
+            watchdog::feed(now);
+            if now >= deadline_ns || uart::take_event() || self.rescue_overdue(now) {
+                interrupts::unmask();
+                return;
+            }
+            self.sleep(deadline_ns.min(self.overdue_due_ns));
+            interrupts::unmask(); // the handler runs here
+        }
     }
 
     #[inline]
     fn last_stamp(&self) -> FrameStamp {
-        self.attendant.genet().last_stamp()
+        self.genet.last_stamp()
     }
 
     fn apply(&mut self, want: &RxSettings) -> Result<RxReadback, ApplyError> {
-        self.attendant.apply(want)
+        let got = self.genet.apply(want)?;
+        self.mode = want.mode;
+        if want.mode == RxMode::Interrupt && irq::receive_is_blocked() {
+            return Err(ApplyError::NoInterrupt);
+        }
+        Ok(got)
     }
 
     fn totals(&mut self) -> Totals {
-        let load = self.load();
-        Totals::new(self.attendant.genet_mut().counters(), load)
+        let Load { irqs, busy_ns } = self.load();
+        let c = self.genet.counters();
+        Totals {
+            irqs,
+            frames: c.rx_frames,
+            discards: c.discards,
+            discards_capped: c.discards_capped,
+            rbuf_overflow: c.rbuf_overflow,
+            rbuf_errors: c.rbuf_errors,
+            rescues: c.rescues,
+            frame_errors: c.frame_errors,
+            tx_frames: c.tx_frames,
+            pause_sent: c.pause_sent(),
+            pause_received: c.pause_received(),
+            busy_ns,
+        }
     }
 
     fn load(&self) -> Load {
-        Load { irqs: irq::totals().rx, busy_ns: counter::cycles_to_ns(counter::cycles() - self.core.idle_cycles) }
+        Load { irqs: irq::totals().rx, busy_ns: counter::cycles_to_ns(counter::cycles() - self.idle_cycles) }
     }
 
     fn for_each_mib(&mut self, f: &mut dyn FnMut(&'static str, u64)) {
-        self.attendant.genet_mut().counters().for_each_mib(f);
+        self.genet.counters().for_each_mib(f);
     }
 
     fn link(&mut self) -> LinkState {
-        self.attendant.link()
+        let now = counter::now_ns();
+        if irq::blocked_lines() != self.told_lines {
+            self.tell_lines();
+        }
+        if now >= self.link_due_ns {
+            self.link_due_ns = now + LINK_POLL_NS;
+            let polled = self.phy.poll_link(&mut self.genet.mdio());
+            match polled {
+                Ok(link) if link != self.link => {
+                    self.link = link;
+                    self.genet.link_changed(&link);
+                }
+                Ok(_) => {}
+                Err(error) => {
+                    self.mdio_errors += 1;
+                    if self.mdio_errors == 1 {
+                        log::warn!("the PHY does not answer: {error}; the link state stays as last seen");
+                    }
+                }
+            }
+        }
+        self.link
+    }
+
+    fn link_losses(&mut self) -> u64 {
+        self.link_due_ns = 0;
+        self.link();
+        self.phy.losses()
+    }
+
+    fn has_interrupts(&self) -> bool {
+        !irq::receive_is_blocked()
     }
 
     fn heap_b(&self) -> Option<u64> {
@@ -132,6 +241,10 @@ impl netbench::Console for uart::Console {
     fn read_byte(&mut self) -> Option<u8> {
         uart::read_byte()
     }
+
+    fn note(&mut self, event: core::fmt::Arguments<'_>) {
+        crate::mem::kept::note(event);
+    }
 }
 
 impl Device for BoardPort {
@@ -140,15 +253,15 @@ impl Device for BoardPort {
 
     #[inline]
     fn receive(&mut self, timestamp: Instant) -> Option<(Self::RxToken<'_>, Self::TxToken<'_>)> {
-        self.attendant.genet_mut().receive(timestamp)
+        self.genet.receive(timestamp)
     }
 
     #[inline]
     fn transmit(&mut self, timestamp: Instant) -> Option<Self::TxToken<'_>> {
-        self.attendant.genet_mut().transmit(timestamp)
+        self.genet.transmit(timestamp)
     }
 
     fn capabilities(&self) -> DeviceCapabilities {
-        self.attendant.genet().capabilities()
+        self.genet.capabilities()
     }
 }

@@ -5,6 +5,7 @@
 use crate::http::{HeadError, UrlError};
 use core::fmt;
 use genet::ApplyError;
+use smoltcp::wire::Ipv4Address;
 
 /// What went wrong.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -14,11 +15,22 @@ pub enum Failure {
         /// Time waited, ms.
         waited_ms: u64,
     },
+    /// The link went while something was under way, even if it came back.
+    LinkLost,
     /// No DHCP server answered.
     DhcpTimeout {
         /// Time waited, ms.
         waited_ms: u64,
     },
+    /// The DHCP server gave an address that no board can have.
+    DhcpUnusable {
+        /// The address.
+        address: Ipv4Address,
+    },
+    /// The DHCP server gave an address and took it back within a second.
+    DhcpTooShort,
+    /// The lease ended and was not renewed.
+    DhcpLost,
     /// The DHCP server named no name server, and the URL needs one.
     DnsNoServer,
     /// The name server says that there is no such name.
@@ -39,11 +51,23 @@ pub enum Failure {
     },
     /// The peer broke the connection off.
     TcpReset,
+    /// The peer fell silent in the window and stayed so.
+    TcpStalled {
+        /// Silence at the end of the window, ms.
+        silent_ms: u64,
+    },
     /// The server answers with something other than the file.
     HttpStatus {
         /// Its status code.
         code: u16,
     },
+    /// The server answers that the file is to be had by https only.
+    HttpsOnly {
+        /// Its status code.
+        code: u16,
+    },
+    /// Every server was done and closed its connection before the window began.
+    HttpEnded,
     /// The server's answer is no HTTP that we read.
     HttpHead(HeadError),
     /// The server ended the connection early.
@@ -69,14 +93,19 @@ impl Failure {
     pub fn rc(&self) -> &'static str {
         match self {
             Failure::LinkDown { .. } => "link.down",
+            Failure::LinkLost => "link.lost",
             Failure::DhcpTimeout { .. } => "dhcp.timeout",
+            Failure::DhcpUnusable { .. } | Failure::DhcpTooShort => "dhcp.unusable",
+            Failure::DhcpLost => "dhcp.lost",
             Failure::DnsNoServer => "dns.no_server",
             Failure::DnsNotFound => "dns.not_found",
             Failure::DnsTimeout { .. } => "dns.timeout",
             Failure::TcpRefused => "tcp.refused",
             Failure::TcpTimeout { .. } => "tcp.timeout",
             Failure::TcpReset => "tcp.reset",
-            Failure::HttpStatus { .. } => "http.status",
+            Failure::TcpStalled { .. } => "tcp.stalled",
+            Failure::HttpStatus { .. } | Failure::HttpsOnly { .. } => "http.status",
+            Failure::HttpEnded => "http.ended",
             Failure::HttpHead(_) => "http.head",
             Failure::HttpShort { .. } => "http.short",
             Failure::Url(_) => "url.bad",
@@ -88,7 +117,7 @@ impl Failure {
     /// The HTTP status, for its own record field.
     pub fn http_status(&self) -> Option<u16> {
         match self {
-            Failure::HttpStatus { code } => Some(*code),
+            Failure::HttpStatus { code } | Failure::HttpsOnly { code } => Some(*code),
             _ => None,
         }
     }
@@ -103,11 +132,27 @@ impl fmt::Display for Failure {
                 waited_ms / 1000,
                 waited_ms % 1000 / 100
             ),
+            Failure::LinkLost => {
+                write!(f, "the link went down meanwhile, so this does not count: check the cable and the switch's port")
+            }
             Failure::DhcpTimeout { waited_ms } => write!(
                 f,
-                "no DHCP server answered within {} s: is there one on this network, and does this port reach it?",
+                "no DHCP server answered within {} s with an address to use: is there one on this network, does this \
+                 port reach it, and what does its log say?",
                 waited_ms / 1000
             ),
+            Failure::DhcpUnusable { address } => {
+                write!(f, "the DHCP server gave {address}, which no board can have: correct its configuration")
+            }
+            Failure::DhcpTooShort => {
+                write!(f, "the DHCP server took the address back within a second: correct its lease time")
+            }
+            Failure::DhcpLost => {
+                write!(
+                    f,
+                    "the address is lost: the DHCP server did not renew its lease. Look at its log, then run again"
+                )
+            }
             Failure::DnsNoServer => {
                 write!(f, "the DHCP server named no name server: put a numeric address into gb.url")
             }
@@ -133,6 +178,19 @@ impl fmt::Display for Failure {
             Failure::TcpReset => {
                 write!(f, "the peer reset the connection: look at the server's log, or try another server")
             }
+            Failure::TcpStalled { silent_ms } => write!(
+                f,
+                "nothing came in the last {silent_ms} ms of the window: look at the server; if the setting or the way \
+                 makes such gaps, make gb.window_ms longer"
+            ),
+            Failure::HttpsOnly { code } => {
+                write!(f, "the server answered {code}: the file is to be had by https only; use another server")
+            }
+            Failure::HttpEnded => write!(
+                f,
+                "the file ended before the window began and the server closed the connection: name a larger one in \
+                 gb.url, or make gb.warmup_ms shorter"
+            ),
             Failure::HttpStatus { code } => write!(f, "the server answered {code}: {}", status_advice(*code)),
             Failure::HttpHead(error) => write!(f, "{error}"),
             Failure::HttpShort { got, promised } => write!(

@@ -82,7 +82,7 @@ impl Url {
             return Err(UrlError::UnsupportedHost);
         }
         let (host, port) = match authority.split_once(':') {
-            Some((host, port)) => (host, port.parse().ok().filter(|p| *p > 0).ok_or(UrlError::BadPort)?),
+            Some((host, port)) => (host, digits(port.as_bytes()).filter(|p| *p > 0).ok_or(UrlError::BadPort)?),
             None => (authority, 80),
         };
         if host.is_empty() {
@@ -128,6 +128,8 @@ pub struct Head {
     pub content_length: Option<u64>,
     /// The connection may be used again.
     pub keep_alive: bool,
+    /// It redirects to an https address.
+    pub to_https: bool,
 }
 
 /// A head that cannot be used.
@@ -139,7 +141,11 @@ pub enum HeadError {
     TooLong,
     /// `Content-Length` is no number.
     BadLength,
-    /// The body comes in chunks.
+    /// Two `Content-Length` fields disagree.
+    TwoLengths,
+    /// A part of the file that does not begin at its start, or is not as long as the head says.
+    WrongRange,
+    /// The body comes in chunks or otherwise encoded for the transfer.
     Chunked,
     /// There is no body.
     Empty,
@@ -150,7 +156,10 @@ pub enum HeadError {
 impl fmt::Display for HeadError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            HeadError::NotHttp => write!(f, "the answer is not HTTP/1.x: is the port in gb.url a web server's?"),
+            HeadError::NotHttp => write!(
+                f,
+                "the answer is not HTTP/1.x, or longer than its head said: is the port in gb.url a web server's?"
+            ),
             HeadError::TooLong => {
                 write!(
                     f,
@@ -158,6 +167,12 @@ impl fmt::Display for HeadError {
                 )
             }
             HeadError::BadLength => write!(f, "the answer's Content-Length is no number: use another server"),
+            HeadError::TwoLengths => {
+                write!(f, "the answer has two different Content-Length fields: use another server")
+            }
+            HeadError::WrongRange => {
+                write!(f, "the server sent another part of the file than was asked for: use another server")
+            }
             HeadError::Empty => write!(f, "the file is empty: name a larger one in gb.url"),
             HeadError::Cut => write!(f, "the server closed the connection without an answer: look at its log"),
             HeadError::Chunked => write!(f, "the server sends chunks without a length: name a plain file in gb.url"),
@@ -179,22 +194,46 @@ pub fn parse_head(bytes: &[u8]) -> Result<Option<(Head, usize)>, HeadError> {
         Err(httparse::Error::TooManyHeaders) => return Err(HeadError::TooLong),
         Err(_) => return Err(HeadError::NotHttp),
     };
-    let field = |name: &str| response.headers.iter().find(|h| h.name.eq_ignore_ascii_case(name)).map(|h| h.value);
-    let has_token = |name: &str, token: &str| {
-        let value = field(name).and_then(|v| core::str::from_utf8(v).ok()).unwrap_or("");
-        value.split(',').any(|t| t.trim().eq_ignore_ascii_case(token))
+    let status = response.code.ok_or(HeadError::NotHttp)?;
+    let fields = |name: &'static str| {
+        response.headers.iter().filter(move |h| h.name.eq_ignore_ascii_case(name)).map(|h| h.value.trim_ascii())
     };
-    if has_token("Transfer-Encoding", "chunked") {
+    let has_token = |name, token: &str| {
+        let values = fields(name).filter_map(|value| core::str::from_utf8(value).ok());
+        values.flat_map(|value| value.split(',')).any(|t| t.trim().eq_ignore_ascii_case(token))
+    };
+    if fields("Transfer-Encoding").any(|value| !value.eq_ignore_ascii_case(b"identity")) {
         return Err(HeadError::Chunked);
     }
-    let digits = |value: &[u8]| core::str::from_utf8(value).ok().and_then(|v| v.trim().parse().ok());
-    let content_length = field("Content-Length").map(|v| digits(v).ok_or(HeadError::BadLength)).transpose()?;
-    let keep_alive = match response.version {
-        Some(0) => has_token("Connection", "keep-alive"),
-        _ => !has_token("Connection", "close"),
-    };
-    let status = response.code.ok_or(HeadError::NotHttp)?;
-    Ok(Some((Head { status, content_length, keep_alive }, length)))
+    let mut content_length = None;
+    for value in fields("Content-Length") {
+        let length: u64 = digits(value).ok_or(HeadError::BadLength)?;
+        if content_length.replace(length).is_some_and(|other| other != length) {
+            return Err(HeadError::TwoLengths);
+        }
+    }
+    if status == 206 && !fields("Content-Range").next().is_some_and(|value| is_first_part(value, content_length)) {
+        return Err(HeadError::WrongRange);
+    }
+    let keep_alive =
+        !has_token("Connection", "close") && (response.version != Some(0) || has_token("Connection", "keep-alive"));
+    let is_https = |value: &[u8]| value.get(..6).is_some_and(|scheme| scheme.eq_ignore_ascii_case(b"https:"));
+    let to_https = (300..400).contains(&status) && fields("Location").any(is_https);
+    Ok(Some((Head { status, content_length, keep_alive, to_https }, length)))
+}
+
+/// `value` of `Content-Range` names the first `content_length` bytes of the file: all that is ever asked for.
+fn is_first_part(value: &[u8], content_length: Option<u64>) -> bool {
+    let (Some(unit), Some(rest)) = (value.get(..8), value.get(8..)) else { return false };
+    let range = rest.split(|b| *b == b'/').next().filter(|_| unit.eq_ignore_ascii_case(b"bytes 0-"));
+    let Some(last) = range.and_then(digits::<u64>) else { return false };
+    content_length.is_none_or(|length| last.checked_add(1) == Some(length))
+}
+
+/// A number of digits alone: the standard library's parser takes a sign too.
+fn digits<T: core::str::FromStr>(bytes: &[u8]) -> Option<T> {
+    let all = bytes.iter().all(u8::is_ascii_digit);
+    core::str::from_utf8(bytes).ok().filter(|_| all)?.parse().ok()
 }
 
 #[cfg(test)]
@@ -223,6 +262,7 @@ mod tests {
             ("http://h:0/", UrlError::BadPort),
             ("http://h:65536/", UrlError::BadPort),
             ("http://h:/", UrlError::BadPort),
+            ("http://h:+80/", UrlError::BadPort),
             ("http://me@h/", UrlError::UnsupportedHost),
             ("http://[::1]/", UrlError::UnsupportedHost),
             ("http://h/a b", UrlError::BadByte(b' ')),
@@ -245,15 +285,35 @@ mod tests {
 
     #[test]
     fn reads_heads() {
-        let text = b"HTTP/1.1 206 Partial Content\r\ncontent-length: 12\r\nX: y\r\n\r\nbody";
+        let text = b"HTTP/1.1 206 Partial Content\r\ncontent-length: 12\r\nContent-Range: bytes 0-11/99\r\n\r\nbody";
         for end in 0..text.len() - 4 {
             assert_eq!(parse_head(&text[..end]), Ok(None), "{end}");
         }
-        let head = Head { status: 206, content_length: Some(12), keep_alive: true };
+        let head = Head { status: 206, content_length: Some(12), keep_alive: true, to_https: false };
         assert_eq!(parse_head(text), Ok(Some((head, text.len() - 4))));
         let close = parse_head(b"HTTP/1.1 200 OK\r\nConnection: foo, Close\r\n\r\n").unwrap().unwrap().0;
-        assert_eq!(close, Head { status: 200, content_length: None, keep_alive: false });
+        for (text, keeps) in [
+            ("HTTP/1.0 200 OK\r\n\r\n", false),
+            ("HTTP/1.0 200 OK\r\nConnection: keep-alive\r\n\r\n", true),
+            ("HTTP/1.0 200 OK\r\nConnection: keep-alive, close\r\n\r\n", false),
+            ("HTTP/1.1 200 OK\r\nConnection: x\r\nConnection: close\r\n\r\n", false),
+        ] {
+            assert_eq!(parse_head(text.as_bytes()).unwrap().unwrap().0.keep_alive, keeps, "{text}");
+        }
+        let twice = parse_head(b"HTTP/1.1 200 OK\r\nContent-Length: 5\r\nContent-Length: 5\r\n\r\n").unwrap().unwrap();
+        assert_eq!(twice.0.content_length, Some(5));
+        assert_eq!(close, Head { status: 200, content_length: None, keep_alive: false, to_https: false });
         assert!(!parse_head(b"HTTP/1.0 200 OK\r\n\r\n").unwrap().unwrap().0.keep_alive);
+    }
+
+    #[test]
+    fn takes_what_a_recipient_may_take() {
+        let head = |text: &[u8]| parse_head(text).unwrap().unwrap().0;
+        assert_eq!(head(b"HTTP/1.1 200 OK\nContent-Length: 7\n\n").content_length, Some(7), "bare line feeds");
+        assert_eq!(head(b"HTTP/1.1 200 OK\r\nContent-Length: 7\r\nContent-Length: 7\r\n\r\n").content_length, Some(7));
+        assert_eq!(head(b"HTTP/1.1 206 P\r\nContent-Range: bytes 0-6/*\r\n\r\n").content_length, None);
+        assert!(head(b"HTTP/1.1 301 M\r\nLocation: HTTPS://h/\r\n\r\n").to_https);
+        assert!(!head(b"HTTP/1.1 301 M\r\nLocation: http://h/\r\n\r\n").to_https);
     }
 
     #[test]
@@ -264,7 +324,20 @@ mod tests {
             (b"SSH-2.0-OpenSSH\r\n".as_slice(), HeadError::NotHttp),
             (b"HTTP/1.1 200 OK\r\nContent-Length: -1\r\n\r\n", HeadError::BadLength),
             (b"HTTP/1.1 200 OK\r\nContent-Length: 99999999999999999999\r\n\r\n", HeadError::BadLength),
+            (b"HTTP/1.1 200 OK\r\nContent-Length: +5\r\n\r\n", HeadError::BadLength),
+            (b"HTTP/1.1 200 OK\r\nContent-Length: 5, 5\r\n\r\n", HeadError::BadLength),
+            (b"HTTP/1.1 200 OK\r\nContent-Length:\r\n\r\n", HeadError::BadLength),
+            (b"HTTP/1.1 200 OK\r\nContent-Length: 5\r\nContent-Length: 6\r\n\r\n", HeadError::TwoLengths),
+            (b"HTTP/1.1 200 OK\r\nA: \0\r\n\r\n", HeadError::NotHttp),
             (b"HTTP/1.1 200 OK\r\nTransfer-Encoding: gzip, chunked\r\n\r\n", HeadError::Chunked),
+            (b"HTTP/1.1 200 OK\r\nTransfer-Encoding: gzip\r\nTransfer-Encoding: chunked\r\n\r\n", HeadError::Chunked),
+            (b"HTTP/1.1 206 P\r\nContent-Length: 5\r\n\r\n", HeadError::WrongRange),
+            (b"HTTP/1.1 206 P\r\nContent-Length: 5\r\nContent-Range: bytes 1-5/9\r\n\r\n", HeadError::WrongRange),
+            (b"HTTP/1.1 206 P\r\nContent-Length: 5\r\nContent-Range: bytes 0-5/9\r\n\r\n", HeadError::WrongRange),
+            (
+                b"HTTP/1.1 206 P\r\nContent-Range: bytes 0-18446744073709551615/*\r\nContent-Length: 0\r\n\r\n",
+                HeadError::WrongRange,
+            ),
             (&endless, HeadError::TooLong),
             (&many, HeadError::TooLong),
         ] {

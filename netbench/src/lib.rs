@@ -60,6 +60,14 @@ pub trait Port: smoltcp::phy::Device {
     /// The link, supervised: may talk to the PHY, but not more often than every 100 ms.
     fn link(&mut self) -> LinkState;
 
+    /// How often the link was lost so far, even if it is back. Talks to the PHY: not for use inside a window.
+    fn link_losses(&mut self) -> u64;
+
+    /// Received frames are announced by interrupts. False: the line has a fault, and frames are looked for in any mode.
+    fn has_interrupts(&self) -> bool {
+        true
+    }
+
     /// Memory in use, bytes, if there is a heap of our own.
     fn heap_b(&self) -> Option<u64> {
         None
@@ -76,6 +84,11 @@ pub trait Console: core::fmt::Write {
 
     /// Next byte that somebody typed.
     fn read_byte(&mut self) -> Option<u8>;
+
+    /// What the benchmark does from now on, for a report on its end. Not called inside a window.
+    fn note(&mut self, event: core::fmt::Arguments<'_>) {
+        let _ = event;
+    }
 }
 
 /// Counters of the port since reset.
@@ -87,6 +100,8 @@ pub struct Totals {
     pub frames: u64,
     /// Frames that the ring had no descriptor for.
     pub discards: u64,
+    /// Looks that found the counter of these at its end: with any, `discards` is a lower bound.
+    pub discards_capped: u64,
     /// Frames that the receive FIFO had no room for.
     pub rbuf_overflow: u64,
     /// Frames that the receive FIFO found damaged.
@@ -162,4 +177,10 @@ pub struct Hello<'a> {
     pub mac: [u8; 6],
     /// This is the virtual Pi.
     pub is_virtual: bool,
+    /// Why the board was reset: `power`, `watchdog`, `reboot`, `fault`, `unknown`.
+    pub reset: &'a str,
+    /// PM_RSTS.
+    pub reset_status: u32,
+    /// The last event before the reset and its time since the reset before, ns, if memory kept it.
+    pub last: Option<(&'a str, u64)>,
 }

@@ -14,8 +14,15 @@ use smoltcp::wire::{DnsQueryType, EthernetAddress, HardwareAddress, IpAddress, I
 
 /// Time between two DHCP discoveries. smoltcp's 10 s would make a lost first one expensive.
 const DISCOVER_AGAIN: Duration = Duration::from_secs(2);
+/// Time between two requests for an offered address, and how often it is asked for.
+const REQUEST_AGAIN: Duration = Duration::from_secs(2);
+const REQUESTS: u16 = 2;
+/// A lease that ends sooner cannot be used, ns.
+const SHORTEST_LEASE_NS: u64 = 1_000_000_000;
 /// How long a name server is given, ms. Below smoltcp's own limit of 10 s, so that silence is told from a refusal.
 const DNS_WAIT_MS: u64 = 8_000;
+/// Shortest sleep while something cannot be sent, ns: a frame's time on the wire. Received frames end it.
+const BLOCKED_NS: u64 = 12_000;
 /// Longest sleep while something is waited for, ns.
 const NAP_NS: u64 = 50_000_000;
 /// Room for one request.
@@ -39,6 +46,10 @@ pub(crate) struct Net {
     dhcp: SocketHandle,
     dns: SocketHandle,
     lease: Option<Lease>,
+    /// When the lease began, ns.
+    lease_ns: u64,
+    /// What DHCP gave and cannot be used.
+    unusable: Option<Failure>,
     next_port: u16,
 }
 
@@ -62,16 +73,31 @@ impl Net {
         let mut dhcp_socket = dhcpv4::Socket::new();
         let mut retry = dhcp_socket.get_retry_config();
         retry.discover_timeout = DISCOVER_AGAIN;
+        retry.initial_request_timeout = REQUEST_AGAIN;
+        retry.request_retries = REQUESTS;
         dhcp_socket.set_retry_config(retry);
+        // Only for an address in use. An offer that is refused would be asked for again at once, for ever.
+        dhcp_socket.set_ignore_naks(true);
         let dhcp = sockets.add(dhcp_socket);
         let dns = sockets.add(dns::Socket::new(&[], vec![None]));
         let next_port = FIRST_LOCAL_PORT + (now_ns / 1_000_000 % 8192) as u16;
-        Net { iface, sockets, flows, dhcp, dns, lease: None, next_port }
+        Net { iface, sockets, flows, dhcp, dns, lease: None, lease_ns: 0, unusable: None, next_port }
     }
 
     /// The address in use.
     pub fn lease(&self) -> Option<&Lease> {
         self.lease.as_ref()
+    }
+
+    /// The failure to report while there is no address.
+    #[inline]
+    pub fn no_lease(&self) -> Option<Failure> {
+        if self.lease.is_some() { None } else { Some(self.why_no_lease()) }
+    }
+
+    #[inline(never)]
+    fn why_no_lease(&self) -> Failure {
+        self.unusable.clone().unwrap_or(Failure::DhcpLost)
     }
 
     /// The socket of a flow.
@@ -84,13 +110,14 @@ impl Net {
     pub fn poll<P: Port>(&mut self, port: &mut P) {
         let now = instant(port.now_ns());
         while self.iface.poll_ingress_single(now, port, &mut self.sockets) != PollIngressSingleResult::None {}
+        self.follow_lease(port);
         // Bounded: a transmit ring that is stuck must not hold everything up.
         for _ in 0..64 {
             if self.iface.poll_egress(now, port, &mut self.sockets) == PollResult::None {
                 break;
             }
         }
-        self.follow_lease();
+        self.follow_lease(port);
     }
 
     /// When the stack wants to be polled again without having received anything, ns.
@@ -102,8 +129,15 @@ impl Net {
     /// Sleeps until something may have changed: at most until `deadline_ns`, and never for long.
     pub fn wait<P: Port>(&mut self, port: &mut P, deadline_ns: u64) {
         let now_ns = port.now_ns();
-        let at_ns = self.poll_at_ns(now_ns).min(deadline_ns).min(now_ns + NAP_NS);
+        let due_ns = self.poll_at_ns(now_ns);
+        // Just polled: what is due by now could not be sent, for lack of room in the transmit ring.
+        let blocked = due_ns <= now_ns;
+        let at_ns = due_ns.max(now_ns + BLOCKED_NS).min(deadline_ns).min(now_ns + NAP_NS);
         port.wait(at_ns);
+        // Nothing came: a good time to follow the link, which costs some 50 us.
+        if blocked || port.now_ns() >= at_ns {
+            port.link();
+        }
     }
 
     /// Starts to connect a flow.
@@ -145,17 +179,37 @@ impl Net {
         }
     }
 
-    fn follow_lease(&mut self) {
-        let Some(event) = self.sockets.get_mut::<dhcpv4::Socket>(self.dhcp).poll() else { return };
-        self.lease = match event {
-            dhcpv4::Event::Configured(config) => Some(Lease {
-                address: config.address,
-                router: config.router,
-                dns: config.dns_servers.first().copied(),
-                server: config.server.address,
-            }),
-            dhcpv4::Event::Deconfigured => None,
+    /// Takes over what DHCP has learnt. Cheap while there is nothing new.
+    #[inline]
+    pub fn follow_lease<P: Port>(&mut self, port: &P) {
+        if let Some(event) = self.sockets.get_mut::<dhcpv4::Socket>(self.dhcp).poll() {
+            let lease = match event {
+                dhcpv4::Event::Configured(config) => Some(Lease {
+                    address: config.address,
+                    router: config.router,
+                    dns: config.dns_servers.first().copied(),
+                    server: config.server.address,
+                }),
+                dhcpv4::Event::Deconfigured => None,
+            };
+            self.take_lease(lease, port.now_ns());
+        }
+    }
+
+    #[inline(never)]
+    fn take_lease(&mut self, lease: Option<Lease>, now_ns: u64) {
+        self.sockets.get_mut::<dhcpv4::Socket>(self.dhcp).set_ignore_naks(lease.is_none());
+        let no_host = |lease: &Lease| {
+            let address = lease.address.address();
+            address.is_loopback() || lease.address.broadcast() == Some(address)
         };
+        self.unusable = match (lease, self.lease) {
+            (Some(new), _) => no_host(&new).then(|| Failure::DhcpUnusable { address: new.address.address() }),
+            (None, Some(_)) if now_ns < self.lease_ns + SHORTEST_LEASE_NS => Some(Failure::DhcpTooShort),
+            (None, _) => None,
+        };
+        self.lease = lease.filter(|_| self.unusable.is_none());
+        self.lease_ns = now_ns;
         let lease = self.lease;
         self.iface.update_ip_addrs(|addresses| {
             addresses.clear();

@@ -31,6 +31,11 @@ const PART_BYTES: usize = 19;
 
 static CRC: Crc<u32> = Crc::<u32>::new(&CRC_32_ISO_HDLC);
 
+/// CRC-32 of IEEE 802.3, as the records carry it.
+pub fn crc32(bytes: &[u8]) -> u32 {
+    CRC.checksum(bytes)
+}
+
 /// An Ethernet address, written `02:00:00:00:00:01`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Mac(pub [u8; 6]);
@@ -128,7 +133,7 @@ impl Recorder {
         if let Some((part, parts)) = part {
             let _ = write!(line, " part={part} parts={parts}");
         }
-        let crc = CRC.checksum(&line.as_bytes()[1..]);
+        let crc = crc32(&line.as_bytes()[1..]);
         let _ = write!(line, "*{crc:08x}\r\n");
         debug_assert!(line.len() <= MAX_LINE_BYTES, "{line}");
         self.next_seq += 1;
@@ -168,6 +173,8 @@ impl Recorder {
             }
             r.word("boot", hello.boot);
             r.num("el", hello.entry_el);
+            r.word("reset", hello.reset);
+            r.hex("pm_rsts", hello.reset_status.into());
             r.num("core_hz", hello.core_hz);
             r.num("memory_mib", hello.memory_mib);
             if let Some(t) = hello.temperature_milli_c {
@@ -180,6 +187,10 @@ impl Recorder {
             r.text("model", hello.model);
             if hello.is_virtual {
                 r.num("virtual", 1u8);
+            }
+            if let Some((event, at_ns)) = hello.last {
+                r.num("last_ns", at_ns);
+                r.text("last", event);
             }
         });
     }

@@ -72,6 +72,8 @@ pub struct Figures {
     pub ns_per_frame: Option<u64>,
     /// Frames for which the ring had no descriptor.
     pub discards: u64,
+    /// `discards` is a lower bound: the hardware's counter was found at its end.
+    pub discards_capped: bool,
     /// Frames found after unmasking.
     pub rescues: u64,
 }
@@ -106,6 +108,7 @@ impl Figures {
             busy_milli: (busy_ns as u128 * 1000 / window_ns as u128) as u64,
             ns_per_frame: busy_ns.checked_div(meter.sums.frames),
             discards: after.discards - before.discards,
+            discards_capped: after.discards_capped > before.discards_capped,
             rescues: after.rescues - before.rescues,
         }
     }
@@ -234,6 +237,9 @@ pub(crate) fn record_result(recorder: &mut Recorder, out: &mut dyn Write, result
         r.num("busy_milli", f.busy_milli);
         r.maybe("ns_per_frame", f.ns_per_frame);
         r.num("discards", f.discards);
+        if f.discards_capped {
+            r.num("discards_capped", true);
+        }
         r.num("rescues", f.rescues);
     });
 }

@@ -51,12 +51,20 @@ pub fn run<P: Port, C: Console>(port: &mut P, console: &mut C, recorder: &mut Re
     let plan_rc = if plan.problems > 0 { "plan.bad" } else { "ok" };
     let rc = failure.as_ref().map(Failure::rc).or(first).unwrap_or(plan_rc);
     let outcome = Outcome { runs: results.len() as u32, failed, rc };
+    let pauses = port.totals().pause_received;
     if let Some(failure) = &failure {
         let _ = writeln!(console, "stopped: {failure}");
+        if results.is_empty() && pauses > 0 {
+            let _ = writeln!(
+                console,
+                "         The other end sent {pauses} PAUSE frames, which hold our sender: check its flow control."
+            );
+        }
     }
     recorder.bye(console, outcome.runs, outcome.failed, rc, |r| {
         r.maybe("heap_b", facts.heap_b);
         r.maybe("link_to_first_byte_us", facts.link_to_first_byte_us);
+        r.maybe("pause_received", Some(pauses).filter(|pauses| *pauses > 0));
     });
     drain(port, console);
     if !results.is_empty() {
@@ -76,15 +84,18 @@ fn sweep<P: Port, C: Console>(
     facts: &mut Facts,
 ) -> Result<(), Failure> {
     let url = Url::parse(&plan.url).map_err(Failure::Url)?;
-    let link = wait_for_link(port, console, plan)?;
+    let mut link = wait_for_link(port, console, plan.link_wait_ms)?;
+    let losses = port.link_losses();
     let link_ns = port.now_ns();
     record_link(recorder, console, &link, port.mac());
     let mut net = Net::new(port, plan.max_flows(), plan.window_b, plan.seed);
+    console.note(format_args!("asking for an address by DHCP"));
     let _ = writeln!(console, "DHCP: asking for an address (at most {} s)", DHCP_WAIT_MS / 1000);
-    let lease = wait_for_lease(port, &mut net)?;
+    let lease = wait_for_lease(port, &mut net).map_err(|failure| blame_link(port, losses, failure))?;
     record_lease(recorder, console, &lease);
+    console.note(format_args!("looking up {}", url.host));
     let _ = writeln!(console, "DHCP: {} from {}; looking up {}", lease.address, lease.server, url.host);
-    let address = net.resolve(port, &url.host)?;
+    let address = net.resolve(port, &url.host).map_err(|failure| blame_link(port, losses, failure))?;
     let points = plan.points();
     let range_b = (plan.range_b > 0).then_some(plan.range_b);
     let transfer = Transfer::new((address, url.port), plan.max_flows(), &url, range_b);
@@ -101,7 +112,13 @@ fn sweep<P: Port, C: Console>(
         points.len() as u64 * (each_ms + 1_200) / 1000
     );
     let mut sweep = Sweep::new(net, transfer);
+    let mut recorded = lease;
     for (index, (id, point)) in ids.iter().zip(&points).enumerate() {
+        let lease = keep_lease(port, console, sweep.net())?;
+        if lease != recorded {
+            record_lease(recorder, console, &lease);
+            recorded = lease;
+        }
         let _ = writeln!(
             console,
             "[{}/{}] {} ({}), {} flow{}",
@@ -112,7 +129,16 @@ fn sweep<P: Port, C: Console>(
             point.flows,
             if point.flows == 1 { "" } else { "s" }
         );
-        let run = sweep.point(port, console, recorder, plan, *id, point);
+        console.note(format_args!("run {id}: {}, {} flows", point.preset.name, point.flows));
+        port.link_losses(); // looks now, however short ago it did
+        let found = wait_for_link(port, console, plan.link_wait_ms);
+        if let Ok(now) = &found
+            && *now != link
+        {
+            link = *now;
+            record_link(recorder, console, &link, port.mac());
+        }
+        let run = sweep.point(port, console, recorder, plan, (*id, point), found.err());
         if let Some(failure) = &run.failure {
             let _ = writeln!(console, "      {}: {failure}", failure.rc());
         }
@@ -123,17 +149,23 @@ fn sweep<P: Port, C: Console>(
     Ok(())
 }
 
-pub(crate) fn wait_for_link<P: Port, C: Console>(port: &mut P, console: &mut C, plan: &Plan) -> Result<LinkState, Failure> {
+/// What to report for `failure`: the link, if it was lost more than `losses` times.
+pub(crate) fn blame_link<P: Port>(port: &mut P, losses: u64, failure: Failure) -> Failure {
+    if port.link_losses() > losses || !port.link().up { Failure::LinkLost } else { failure }
+}
+
+pub(crate) fn wait_for_link<P: Port, C: Console>(port: &mut P, console: &mut C, wait_ms: u64) -> Result<LinkState, Failure> {
     let link = port.link();
     if link.up {
         return Ok(link);
     }
-    let _ = writeln!(console, "link: waiting for the other end (at most {} s)", plan.link_wait_ms / 1000);
-    let deadline_ns = port.now_ns() + plan.link_wait_ms * 1_000_000;
+    console.note(format_args!("waiting for the link"));
+    let _ = writeln!(console, "link: waiting for the other end (at most {} s)", wait_ms / 1000);
+    let deadline_ns = port.now_ns() + wait_ms * 1_000_000;
     loop {
         let now_ns = port.now_ns();
         if now_ns >= deadline_ns {
-            return Err(Failure::LinkDown { waited_ms: plan.link_wait_ms });
+            return Err(Failure::LinkDown { waited_ms: wait_ms });
         }
         port.wait((now_ns + LINK_LOOK_NS).min(deadline_ns));
         let link = port.link();
@@ -143,12 +175,28 @@ pub(crate) fn wait_for_link<P: Port, C: Console>(port: &mut P, console: &mut C, 
     }
 }
 
+/// The lease, after its end another one. Without one nothing more can be measured.
+fn keep_lease<P: Port, C: Console>(port: &mut P, console: &mut C, net: &mut Net) -> Result<Lease, Failure> {
+    net.poll(port);
+    if let Some(lease) = net.lease() {
+        return Ok(*lease);
+    }
+    let _ = writeln!(console, "DHCP: the lease has ended; asking for another (at most {} s)", DHCP_WAIT_MS / 1000);
+    wait_for_lease(port, net).map_err(|failure| match failure {
+        Failure::DhcpTimeout { .. } => Failure::DhcpLost,
+        other => other,
+    })
+}
+
 pub(crate) fn wait_for_lease<P: Port>(port: &mut P, net: &mut Net) -> Result<Lease, Failure> {
     let deadline_ns = port.now_ns() + DHCP_WAIT_MS * 1_000_000;
     loop {
         net.poll(port);
         if let Some(lease) = net.lease() {
             return Ok(*lease);
+        }
+        if let Some(failure) = net.no_lease().filter(|failure| *failure != Failure::DhcpLost) {
+            return Err(failure);
         }
         if port.now_ns() >= deadline_ns {
             return Err(Failure::DhcpTimeout { waited_ms: DHCP_WAIT_MS });

@@ -10,9 +10,14 @@ use crate::stats::Histogram;
 use crate::transfer::{Ended, Ignore, Transfer};
 use crate::{Console, Port};
 use alloc::vec::Vec;
+use genet::{ApplyError, RxMode};
 
 /// How long the console may take to drain before a window, ns. At 115200 baud that is 46 KiB.
 const DRAIN_NS: u64 = 4_000_000_000;
+
+/// Silence at the end of a window that is taken for a stall, ns, unless half the window is longer. Three times the
+/// longest gap that a setting makes on a gigabit link.
+const STALL_NS: u64 = 100_000_000;
 
 /// What every point of a sweep uses again.
 pub(crate) struct Sweep {
@@ -38,15 +43,15 @@ impl Sweep {
         }
     }
 
-    /// Runs one point and writes its records.
+    /// Runs one point and writes its records. With `no_link` there is nothing to run it over.
     pub fn point<P: Port, C: Console>(
         &mut self,
         port: &mut P,
         console: &mut C,
         recorder: &mut Recorder,
         plan: &Plan,
-        id: u32,
-        point: &Point,
+        (id, point): (u32, &Point),
+        no_link: Option<Failure>,
     ) -> RunResult {
         let mut run = RunResult {
             id,
@@ -62,7 +67,16 @@ impl Sweep {
         self.mib_before.clear();
         let before = &mut self.mib_before;
         port.for_each_mib(&mut |name, value| before.push((name, value)));
-        run.failure = self.measure(port, plan, point, &mut run).err();
+        run.failure = no_link.or_else(|| {
+            let losses = port.link_losses();
+            let failure = self.measure(port, plan, point, &mut run).err();
+            // A window without a link in part of it is no measurement, whatever came of it.
+            if port.link_losses() > losses {
+                return Some(Failure::LinkLost);
+            }
+            let polled = point.preset.settings.mode == RxMode::Interrupt && !port.has_interrupts();
+            if polled { Some(Failure::SettingFailed(ApplyError::NoInterrupt)) } else { failure }
+        });
         self.transfer.close(&mut self.net, port);
         if run.failure.is_none() {
             let ignored = run.got.and_then(|got| got.ignored(&point.preset.settings));
@@ -94,7 +108,12 @@ impl Sweep {
         self.meter.finish(end_ns, load);
         let after = port.totals();
         let mut figures = Figures::new(&self.meter, end_ns - start_ns, &before, &after, Some(&got));
-        if let Ended::Failed(failure) = ended {
+        let failure = match ended {
+            Ended::Failed(failure) => Some(failure),
+            Ended::Done => (figures.frames == 0).then_some(Failure::HttpEnded),
+            Ended::Deadline => self.stall(start_ns, end_ns),
+        };
+        if let Some(failure) = failure {
             run.figures = Some(figures);
             return Err(failure);
         }
@@ -103,6 +122,19 @@ impl Sweep {
         figures.rtt_p50_ns = self.rtt.quantile(500);
         run.figures = Some(figures);
         probed
+    }
+
+    /// The peer fell silent: nothing came in a window, or in more than half of it at its end. A rate would be the
+    /// rate of the time before.
+    fn stall(&self, start_ns: u64, end_ns: u64) -> Option<Failure> {
+        let silent_ns = end_ns - self.meter.last_deliver_ns.max(start_ns);
+        let stalled = self.meter.sums.frames == 0 || silent_ns > STALL_NS.max((end_ns - start_ns) / 2);
+        stalled.then_some(Failure::TcpStalled { silent_ms: silent_ns / 1_000_000 })
+    }
+
+    /// The stack.
+    pub fn net(&mut self) -> &mut Net {
+        &mut self.net
     }
 
     /// Receives for `time_ms` without measuring.

@@ -147,7 +147,9 @@ impl Transfer {
             if self.flows[..self.active].iter().all(|f| f.stage == Stage::Body || f.bodies > 0) {
                 return Ok(());
             }
-            self.wait(net, port, deadline_ns, "answer to the request", ANSWER_WAIT_MS)?;
+            let unsent = (0..self.active).any(|index| net.socket(index).send_queue() > 0);
+            let during = if unsent { "acknowledgement of the request" } else { "answer to the request" };
+            self.wait(net, port, deadline_ns, during, ANSWER_WAIT_MS)?;
         }
     }
 
@@ -166,6 +168,9 @@ impl Transfer {
         self.active = (flows as usize).min(self.flows.len());
         self.last = 0;
         self.failure = None;
+        if let Some(failure) = net.no_lease() {
+            return Err(failure); // not `tcp.refused`, as the stack would have it
+        }
         for index in 0..self.active {
             self.flows[index].restart();
             net.connect(index, self.remote)?;
@@ -198,6 +203,9 @@ impl Transfer {
         during: &'static str,
         waited_ms: u64,
     ) -> Result<(), Failure> {
+        if let Some(failure) = net.no_lease() {
+            return Err(failure);
+        }
         if port.now_ns() >= deadline_ns {
             return Err(Failure::TcpTimeout { during, waited_ms });
         }
@@ -232,6 +240,10 @@ impl Transfer {
                 }
             }
             if frames > 0 || now_ns >= poll_at_ns {
+                net.follow_lease(port);
+                if let Some(failure) = net.no_lease() {
+                    return Ended::Failed(failure);
+                }
                 net.iface.poll_egress(instant(now_ns), port, &mut net.sockets);
                 poll_at_ns = net.poll_at_ns(now_ns);
                 if let Err(failure) = self.check(net) {
@@ -362,8 +374,9 @@ impl Transfer {
         };
         flow.head.clear();
         match parsed.status {
-            100..=199 => return,
+            100 | 102..=199 => return,
             200 | 206 => {}
+            code if parsed.to_https => return self.fail(Failure::HttpsOnly { code }),
             code => return self.fail(Failure::HttpStatus { code }),
         }
         if parsed.content_length == Some(0) {

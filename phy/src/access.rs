@@ -39,6 +39,11 @@ impl<'a, B: MdioBus> Access<'a, B> {
         self.bus.read(self.address, register)
     }
 
+    /// The error for an answer that no PHY gives.
+    pub(crate) fn no_answer(&self, register: u8) -> MdioError {
+        MdioError::ReadFailed { phy: self.address, register }
+    }
+
     pub(crate) fn write(&mut self, register: u8, value: u16) -> Result<(), MdioError> {
         self.bus.write(self.address, register, value)
     }

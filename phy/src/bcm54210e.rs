@@ -94,6 +94,8 @@ pub struct Bcm54210e {
     eee_advertised: u16,
     /// What the last look found, if it found a link.
     last: Option<LinkState>,
+    /// Times that a link went.
+    losses: u64,
 }
 
 impl Bcm54210e {
@@ -107,7 +109,7 @@ impl Bcm54210e {
             match read_id(bus, address)? {
                 Some(id) if id & ID_MASK == BCM54210E_ID => {
                     log::debug!("PHY {id:#010x} at MDIO address {address}");
-                    return Ok(Bcm54210e { address, id, eee_advertised: 0, last: None });
+                    return Ok(Bcm54210e { address, id, eee_advertised: 0, last: None, losses: 0 });
                 }
                 Some(id) => other = other.or(Some((address, id))),
                 None => {}
@@ -119,6 +121,11 @@ impl Bcm54210e {
     /// ID registers 2 (upper half) and 3.
     pub fn id(&self) -> u32 {
         self.id
+    }
+
+    /// How often [`Self::poll_link`] found that a link which it had seen was lost since, even if it is back.
+    pub fn losses(&self) -> u64 {
+        self.losses
     }
 
     /// MDIO address.
@@ -169,7 +176,7 @@ impl Bcm54210e {
         {
             return Ok(state);
         }
-        self.last = None;
+        self.losses += u64::from(self.last.take().is_some());
         let down = LinkState { eee_advertised: self.eee_advertised, ..LinkState::default() };
         if !status.is_set(BMSR::LINK) {
             return Ok(down);
@@ -283,11 +290,16 @@ type Status = LocalRegisterCopy<u16, BMSR::Register>;
 
 /// Whether the link has been up since the last look, and the status now.
 fn read_status<B: MdioBus>(phy: &mut Access<'_, B>) -> Result<(bool, Status), MdioError> {
-    let latched = Status::new(phy.read(BMSR_REGISTER)?);
+    let mut read = || match phy.read(BMSR_REGISTER)? {
+        // Floating lines: bit 15 (100BASE-T4) is 0 on every PHY of the family.
+        0xffff => Err(phy.no_answer(BMSR_REGISTER)),
+        status => Ok(Status::new(status)),
+    };
+    let latched = read()?;
     if latched.is_set(BMSR::LINK) {
         return Ok((true, latched));
     }
-    Ok((false, Status::new(phy.read(BMSR_REGISTER)?)))
+    Ok((false, read()?))
 }
 
 /// Ends power-down, isolation, loopback and forced mode. True if any of them was on.

@@ -15,6 +15,7 @@ use phy::{Advertise, Bcm54210e};
 use smoltcp::phy::{Device, RxToken, TxToken};
 use smoltcp::time::Instant;
 use std::cell::RefCell;
+use std::collections::BTreeSet;
 use std::ops::Range;
 use std::rc::Rc;
 
@@ -29,6 +30,7 @@ pub const START_NS: u64 = 4_000 * MS;
 const RX_PA: u64 = 0x0100_0000;
 const TX_PA: u64 = 0x0110_0000;
 const TX_BUFFERS: usize = 64;
+const LINE_BYTES: u64 = 64;
 /// Where an earlier boot stage had its receive buffers.
 const STALE_PA: u64 = 0x1000_0000;
 const BUFFERS_BYTES: usize = 256 * 2048;
@@ -38,6 +40,10 @@ struct Ram {
     ours: FlatMemory,
     stale: FlatMemory,
     stale_writes: u64,
+    /// Lines (address / 64) with stores that memory has not got yet.
+    dirty: BTreeSet<u64>,
+    /// What the driver did wrong with lines, once for each kind.
+    faults: BTreeSet<&'static str>,
 }
 
 impl GuestMemory for Ram {
@@ -48,6 +54,10 @@ impl GuestMemory for Ram {
         if self.stale.write(pa, data) {
             self.stale_writes += 1;
             return true;
+        }
+        if self.dirty.range(pa / LINE_BYTES..(pa + data.len() as u64).div_ceil(LINE_BYTES)).next().is_some() {
+            self.faults
+                .insert("the device wrote a line that is dirty in the cache: its eviction will destroy the data");
         }
         self.ours.write(pa, data)
     }
@@ -99,7 +109,9 @@ impl Clock for Handle {
     }
 }
 
-/// A region as the processor's cache has it.
+/// A region as the processor's cache has it. A line that was fetched stays until it is invalidated, a store stays in
+/// it until it is cleaned; both may happen by themselves on silicon, so what relies on the one or the other is noted
+/// as a fault.
 pub struct CachedMemory {
     shared: Rc<RefCell<Shared>>,
     pa: u64,
@@ -107,8 +119,17 @@ pub struct CachedMemory {
 }
 
 impl CachedMemory {
+    /// All of it dirty, as whoever cleared the memory left it.
     fn new(shared: &Rc<RefCell<Shared>>, pa: u64, bytes: usize) -> Self {
-        CachedMemory { shared: shared.clone(), pa, cpu: vec![0xA5; bytes] }
+        let memory = CachedMemory { shared: shared.clone(), pa, cpu: vec![0xA5; bytes] };
+        shared.borrow_mut().ram.dirty.extend(memory.numbers(0..bytes));
+        memory
+    }
+
+    /// Numbers of the lines that hold `range`.
+    fn numbers(&self, range: Range<usize>) -> Range<u64> {
+        let lines = self.lines(range);
+        (self.pa + lines.start as u64) / LINE_BYTES..(self.pa + lines.end as u64) / LINE_BYTES
     }
 
     fn lines(&self, range: Range<usize>) -> Range<usize> {
@@ -127,16 +148,24 @@ impl DmaMemory for CachedMemory {
         &self.cpu[range]
     }
     fn bytes_mut(&mut self, range: Range<usize>) -> &mut [u8] {
+        self.shared.borrow_mut().ram.dirty.extend(self.numbers(range.clone()));
         &mut self.cpu[range]
     }
     fn clean(&mut self, range: Range<usize>) {
-        let lines = self.lines(range);
-        let ok = self.shared.borrow_mut().ram.ours.write(self.pa + lines.start as u64, &self.cpu[lines]);
-        assert!(ok, "clean outside of memory");
+        let ram = &mut self.shared.borrow_mut().ram;
+        for line in self.numbers(range).filter(|line| ram.dirty.remove(line)) {
+            let at = (line * LINE_BYTES - self.pa) as usize;
+            let ok = ram.ours.write(line * LINE_BYTES, &self.cpu[at..at + LINE_BYTES as usize]);
+            assert!(ok, "clean outside of memory");
+        }
     }
     fn invalidate(&mut self, range: Range<usize>) {
-        let lines = self.lines(range);
-        let ok = self.shared.borrow_mut().ram.ours.read(self.pa + lines.start as u64, &mut self.cpu[lines]);
+        let lines = self.lines(range.clone());
+        let ram = &mut self.shared.borrow_mut().ram;
+        if self.numbers(range).filter(|line| ram.dirty.remove(line)).count() > 0 {
+            ram.faults.insert("a line was invalidated with a store in it that nobody cleaned");
+        }
+        let ok = ram.ours.read(self.pa + lines.start as u64, &mut self.cpu[lines]);
         assert!(ok, "invalidate outside of memory");
     }
 }
@@ -177,9 +206,23 @@ impl World {
             ours: FlatMemory::new(RX_PA, 2 << 20),
             stale: FlatMemory::new(STALE_PA, BUFFERS_BYTES),
             stale_writes: 0,
+            dirty: BTreeSet::new(),
+            faults: BTreeSet::new(),
         };
         let shared = Shared { model, ram, findings: Vec::new(), now: 0, reads: 0, writes: 0 };
         World { handle: Handle(Rc::new(RefCell::new(shared))), source, arrivals }
+    }
+
+    /// Some of the receive memory, without a driver.
+    pub fn memory(&self, bytes: usize) -> CachedMemory {
+        CachedMemory::new(&self.handle.0, RX_PA, bytes)
+    }
+
+    /// The device writes to the memory, and what the driver did wrong with lines so far.
+    pub fn device_writes(&self, at: usize, data: &[u8]) -> Vec<&'static str> {
+        let ram = &mut self.handle.0.borrow_mut().ram;
+        assert!(GuestMemory::write(ram, RX_PA + at as u64, data));
+        ram.faults.iter().copied().collect()
     }
 
     pub fn try_bring_up(&self) -> Result<Driver, BringUpError> {
@@ -236,7 +279,9 @@ impl Bench {
     }
 
     pub fn findings(&self) -> Vec<Finding> {
-        self.world.handle.0.borrow().findings.clone()
+        let shared = self.world.handle.0.borrow();
+        let cache = |text: &&str| Finding { at_ns: shared.now, device: "cache", text: (*text).to_owned() };
+        shared.findings.iter().cloned().chain(shared.ram.faults.iter().map(cache)).collect()
     }
 
     /// The model, for faults and statistics.

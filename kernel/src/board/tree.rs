@@ -2,6 +2,9 @@
 //! compatible string, since their names and cell sizes differ between Linux's tree and the one
 //! that the firmware ships.
 
+mod walk;
+
+use core::ffi::CStr;
 use dtoolkit::error::FdtErrorKind;
 use dtoolkit::fdt::{Fdt, FdtNode};
 use dtoolkit::{Node, Property};
@@ -60,6 +63,10 @@ pub struct BoardTree<'a> {
     pub boot: BootPath,
     /// The tree is the virtual Pi's.
     pub is_virtual: bool,
+    /// PM_RSTS as the bootloader found it (`/chosen/bootloader/pm_rsts`): reading the register may clear it.
+    pub reset_status: Option<u32>,
+    fdt: Fdt<'a>,
+    blob: &'a [u8],
 }
 
 /// Property of the root node that only the virtual Pi's tree has.
@@ -73,8 +80,11 @@ impl<'a> BoardTree<'a> {
         let fdt = match Fdt::new(blob) {
             Ok(fdt) => fdt,
             // The shipped tree breaks the specification's limit of 31 characters for names (bcm2711.dtsi:
-            // arm,cpu-registers-not-fw-configured). Everything else that the parser checks must hold.
-            Err(error) if matches!(error.kind, FdtErrorKind::InvalidPropertyName | FdtErrorKind::InvalidNodeName) => {
+            // arm,cpu-registers-not-fw-configured). The parser stopped checking there; everything else must hold.
+            Err(error)
+                if matches!(error.kind, FdtErrorKind::InvalidPropertyName | FdtErrorKind::InvalidNodeName)
+                    && walk::is_whole(blob) =>
+            {
                 Fdt::new_unchecked(blob)
             }
             Err(_) => return None,
@@ -89,9 +99,13 @@ impl<'a> BoardTree<'a> {
             bank_count: 0,
             boot: BootPath::Card,
             is_virtual,
+            reset_status: None,
+            fdt,
+            blob,
         };
         if let Some(chosen) = fdt.find_node("/chosen") {
             tree.bootargs = string(&chosen, "bootargs").unwrap_or("");
+            tree.reset_status = chosen.child("bootloader").and_then(|b| word(&b, "pm_rsts"));
             if chosen.property("u-boot,version").is_some() {
                 tree.boot = BootPath::Uboot;
             } else if is_virtual {
@@ -128,14 +142,44 @@ impl<'a> BoardTree<'a> {
         &self.banks[..self.bank_count]
     }
 
-    /// Sum of the banks, MiB.
+    /// True if the range lies in one bank and nobody has reserved a part of it: no `/memreserve/`, no child of
+    /// `/reserved-memory`.
+    pub fn is_free(&self, start: u64, bytes: u64) -> bool {
+        let end = start + bytes;
+        let inside = |bank: &Bank| start >= bank.start && end <= bank.start.saturating_add(bank.bytes);
+        let apart = |from: u64, length: u64| from >= end || from.saturating_add(length) <= start;
+        let reserved = self.fdt.find_node("/reserved-memory");
+        let mut children = reserved.iter().flat_map(|node| node.children());
+        self.banks().iter().any(inside)
+            && self.reservations().all(|(from, length)| apart(from, length))
+            && children.all(|child| match child.reg() {
+                Ok(Some(mut regs)) => regs.all(|reg| match (reg.address::<u64>(), reg.size::<u64>()) {
+                    (Ok(from), Ok(length)) => apart(from, length),
+                    _ => false,
+                }),
+                _ => true, // a size without a place is not placed yet
+            })
+    }
+
+    /// Entries of the memory reservation block: address and length.
+    fn reservations(&self) -> impl Iterator<Item = (u64, u64)> + 'a {
+        const OFF_MEM_RSVMAP: usize = 16;
+        let number = |bytes: &[u8]| bytes.iter().fold(0u64, |value, &byte| value << 8 | u64::from(byte));
+        let at = self.blob.get(OFF_MEM_RSVMAP..OFF_MEM_RSVMAP + 4).map_or(0, |bytes| number(bytes) as usize);
+        let entries = self.blob.get(at..).unwrap_or_default().chunks_exact(16);
+        entries.map(move |entry| (number(&entry[..8]), number(&entry[8..]))).take_while(|entry| *entry != (0, 0))
+    }
+
+    /// Sum of the banks, MiB; no more than 64 bits of bytes.
     pub fn memory_mib(&self) -> u64 {
-        self.banks().iter().map(|bank| bank.bytes).sum::<u64>() >> 20
+        self.banks().iter().fold(0u64, |sum, bank| sum.saturating_add(bank.bytes)) >> 20
     }
 }
 
+/// The first string of a property.
 fn string<'a>(node: &FdtNode<'a>, name: &str) -> Option<&'a str> {
-    node.property(name)?.value_as::<&'a str>().ok()
+    let value = node.property(name)?.value_as::<&'a [u8]>().ok()?;
+    CStr::from_bytes_until_nul(value).ok()?.to_str().ok()
 }
 
 fn word(node: &FdtNode<'_>, name: &str) -> Option<u32> {

@@ -6,6 +6,8 @@
 
 use super::map;
 use super::mmio::Mmio;
+use super::watchdog;
+use crate::arch::counter;
 use crate::arch::interrupts::{self, IrqLock};
 use core::fmt;
 use core::sync::atomic::{AtomicBool, Ordering};
@@ -76,11 +78,23 @@ impl<const N: usize> Ring<N> {
 struct Queues {
     tx: Ring<TX_QUEUE_BYTES>,
     rx: Ring<RX_QUEUE_BYTES>,
-    /// Input bytes lost: line errors and a full queue.
-    rx_lost: u64,
+    /// Input was lost, by a line error or a full queue, and the reader cannot see it yet.
+    rx_hole: bool,
 }
 
-static QUEUES: IrqLock<Queues> = IrqLock::new(Queues { tx: Ring::new(), rx: Ring::new(), rx_lost: 0 });
+static QUEUES: IrqLock<Queues> = IrqLock::new(Queues { tx: Ring::new(), rx: Ring::new(), rx_hole: false });
+
+impl Queues {
+    /// Takes an input byte. Where some were lost a NUL stands for them: a line with a hole must not pass for a
+    /// command.
+    fn take_input(&mut self, byte: Option<u8>) {
+        self.rx_hole = self.rx_hole && !self.rx.push(0);
+        self.rx_hole = match byte {
+            Some(byte) if !self.rx_hole => !self.rx.push(byte),
+            _ => true,
+        };
+    }
+}
 
 /// The transmit interrupt is in use. Before that the queue is emptied by polling.
 static INTERRUPTS: AtomicBool = AtomicBool::new(false);
@@ -144,9 +158,7 @@ pub fn on_interrupt() {
         if pending & (INT_RX | INT_RX_TIMEOUT) != 0 {
             while UART.read(FR) & FR_RXFE == 0 {
                 let word = UART.read(DR);
-                if word & DR_ERRORS != 0 || !queues.rx.push(word as u8) {
-                    queues.rx_lost += 1;
-                }
+                queues.take_input((word & DR_ERRORS == 0).then_some(word as u8));
             }
             EVENT.store(true, Ordering::Release);
         }
@@ -163,10 +175,15 @@ pub fn take_event() -> bool {
 }
 
 fn put(byte: u8) {
+    let mut waited = false;
     loop {
         if QUEUES.with(|queues| queues.tx.push(byte)) {
+            if waited {
+                watchdog::feed(counter::now_ns()); // the line took a byte: long output is no standstill
+            }
             return;
         }
+        waited = true;
         // Full. With interrupts masked (or not yet in use) nobody else empties it.
         if interrupts::masked() || !INTERRUPTS.load(Ordering::Relaxed) {
             QUEUES.with(feed);
@@ -201,22 +218,32 @@ pub fn pending() -> usize {
 
 /// Waits until everything queued has left. For times when nothing else has to go on.
 pub fn flush() {
-    while pending() > 0 {
-        core::hint::spin_loop();
-        if interrupts::masked() {
-            QUEUES.with(feed);
+    let mut left = usize::MAX;
+    loop {
+        let now_left = pending();
+        if now_left == 0 {
+            return;
         }
+        if now_left < left {
+            watchdog::feed(counter::now_ns());
+        }
+        left = now_left;
+        if interrupts::masked() || !INTERRUPTS.load(Ordering::Relaxed) {
+            QUEUES.with(feed);
+            continue;
+        }
+        // Masked, or the transmit interrupt could empty the queue just before the core falls asleep.
+        interrupts::mask();
+        if QUEUES.with(|queues| queues.tx.len) > 0 {
+            interrupts::wait();
+        }
+        interrupts::unmask();
     }
 }
 
 /// Next input byte.
 pub fn read_byte() -> Option<u8> {
     QUEUES.with(|queues| queues.rx.pop())
-}
-
-/// Input bytes lost so far: line errors and a full queue.
-pub fn lost_bytes() -> u64 {
-    QUEUES.with(|queues| queues.rx_lost)
 }
 
 /// The console as a text sink.

@@ -53,6 +53,15 @@ pub unsafe fn init() {
     ALLOCATOR.heap.with(|heap| unsafe { heap.init(start, HEAP_BYTES) });
 }
 
+/// As [`used_bytes`], for a fault report.
+///
+/// # Safety
+/// As [`IrqLock::seize`].
+pub unsafe fn used_bytes_seized() -> usize {
+    // SAFETY: handed on from the caller.
+    unsafe { ALLOCATOR.heap.seize(|heap| heap.used()) }
+}
+
 /// Bytes handed out now.
 pub fn used_bytes() -> usize {
     ALLOCATOR.heap.with(|heap| heap.used())

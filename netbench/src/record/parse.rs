@@ -62,8 +62,8 @@ impl<'a> Record<'a> {
     pub fn num(&self, key: &str) -> Option<u64> {
         let value = self.get(key)?;
         match value.strip_prefix("0x") {
-            Some(digits) => u64::from_str_radix(digits, 16).ok(),
-            None => value.parse().ok(),
+            Some(digits) => number(digits, 16),
+            None => number(value, 10),
         }
     }
 
@@ -73,6 +73,17 @@ impl<'a> Record<'a> {
     }
 }
 
+/// A number of digits alone: the standard library's parser takes a sign too.
+fn number(digits: &str, radix: u32) -> Option<u64> {
+    let all = digits.chars().all(|c| c.is_digit(radix));
+    u64::from_str_radix(digits, radix).ok().filter(|_| all)
+}
+
+/// A sequence number as the writer writes it: no sign, no leading zero.
+fn canonical_seq(word: &str) -> Option<u64> {
+    number(word, 10).filter(|_| word == "0" || !word.starts_with('0'))
+}
+
 /// Undoes percent-encoding. `None` for a stray `%` or what is no UTF-8.
 pub fn percent_decode(value: &str) -> Option<String> {
     let mut bytes = alloc::vec::Vec::with_capacity(value.len());
@@ -80,8 +91,7 @@ pub fn percent_decode(value: &str) -> Option<String> {
     while let [first, tail @ ..] = rest {
         rest = if *first == b'%' {
             let (digits, tail) = tail.split_at_checked(2)?;
-            let digits = core::str::from_utf8(digits).ok()?;
-            bytes.push(u8::from_str_radix(digits, 16).ok()?);
+            bytes.push(number(core::str::from_utf8(digits).ok()?, 16)? as u8);
             tail
         } else {
             bytes.push(*first);
@@ -113,15 +123,15 @@ pub fn parse(line: &[u8]) -> Result<Record<'_>, LineError> {
         return Err(LineError::WrongCrc { written, computed });
     }
     let mut words = content["GB1 ".len()..].splitn(3, ' ');
-    let seq = words.next().and_then(|w| w.parse().ok()).ok_or(LineError::Malformed)?;
+    let seq = words.next().and_then(canonical_seq).ok_or(LineError::Malformed)?;
     let kind = words.next().filter(|k| !k.is_empty() && k.bytes().all(|b| b.is_ascii_lowercase()));
-    let fields = words.next().unwrap_or("");
+    let fields = words.next();
     let well_formed =
         |field: &str| field.split_once('=').is_some_and(|(k, v)| !k.is_empty() && v.bytes().all(is_word_byte));
-    if !fields.is_empty() && !fields.split(' ').all(well_formed) {
+    if fields.is_some_and(|fields| !fields.split(' ').all(well_formed)) {
         return Err(LineError::Malformed);
     }
-    Ok(Record { seq, kind: kind.ok_or(LineError::Malformed)?, fields })
+    Ok(Record { seq, kind: kind.ok_or(LineError::Malformed)?, fields: fields.unwrap_or("") })
 }
 
 /// Counts what is wrong with a capture while its lines are read in order.
@@ -144,8 +154,8 @@ impl Reader {
                 self.records += 1;
                 // Sequence 0 is a new session; a lower number is a reprint.
                 if record.seq >= self.next {
-                    self.missing += record.seq - self.next;
-                    self.next = record.seq + 1;
+                    self.missing = self.missing.saturating_add(record.seq - self.next);
+                    self.next = record.seq.saturating_add(1);
                 } else if record.seq == 0 && record.kind == "hello" {
                     self.next = 1;
                 }

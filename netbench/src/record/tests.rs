@@ -113,6 +113,31 @@ fn one_wrong_bit_is_seen() {
 }
 
 #[test]
+fn only_what_a_writer_writes_is_a_record() {
+    for content in
+        ["GB1 +5 mib", "GB1 05 mib", "GB1 5 mib ", "GB1 5 Mib", "GB1 5 mib a", "GB1 5 mib =1", "GB1 5 mib a=B"]
+    {
+        let line = std::format!("${content}*{:08x}\r\n", CRC.checksum(content.as_bytes()));
+        assert_eq!(parse(line.as_bytes()), Err(LineError::Malformed), "{line}");
+    }
+    let content = "GB1 5 mib a=+1 b=0x+f c=%+5 d=0x";
+    let line = std::format!("${content}*{:08x}", CRC.checksum(content.as_bytes()));
+    let record = parse(line.as_bytes()).unwrap();
+    assert_eq!((record.num("a"), record.num("b"), record.text("c"), record.num("d")), (None, None, None, None));
+}
+
+#[test]
+fn the_last_sequence_number_ends_nothing() {
+    let mut reader = Reader::default();
+    for _ in 0..2 {
+        let content = "GB1 18446744073709551615 mib";
+        let line = std::format!("${content}*{:08x}", CRC.checksum(content.as_bytes()));
+        assert!(reader.line(line.as_bytes()).is_some());
+    }
+    assert_eq!((reader.records, reader.missing), (2, u64::MAX));
+}
+
+#[test]
 fn the_reader_counts_gaps_and_forgives_reprints() {
     let mut recorder = Recorder::new();
     let mut all = Vec::new();

@@ -12,6 +12,7 @@ use std::ops::Range;
 use std::rc::Rc;
 
 use crate::access::blame;
+use crate::cprman::Cprman;
 use crate::dtb;
 use crate::env::{Env, Finding, GuestMemory};
 use crate::genet::Genet;
@@ -20,10 +21,14 @@ use crate::gpio::Gpio;
 use crate::host::{Host, HostHandle};
 use crate::link::Peer;
 use crate::mailbox::{self, Facts, Mailbox};
+use crate::mangle::{MangleHandle, Mangler};
+use crate::miniuart::{self, MiniUart};
 use crate::path::Path;
 use crate::pcap::Capture;
 use crate::pl011::{self, Pl011, SentByte};
 use crate::pm::Pm;
+use crate::rng200::Rng200;
+use crate::storm::{Storm, StormHandle};
 use crate::systimer::{self, SystemTimer};
 
 mod config;
@@ -36,6 +41,8 @@ pub const WINDOW: Range<u64> = 0xFC00_0000..0x1_0000_0000;
 pub const GENET_INTID: [u32; 2] = [189, 190];
 
 const DEVICE: &str = "board";
+/// Core clock: the mini UART's.
+const CORE_HZ: u64 = 500_000_000;
 /// Complaints kept; later ones are counted only.
 const MAX_FINDINGS: usize = 10_000;
 
@@ -49,6 +56,9 @@ enum Block {
     Distributor,
     Interface,
     Uart,
+    MiniUart,
+    Rng,
+    Clocks,
     Gpio,
     Mailbox,
     Pm,
@@ -66,6 +76,9 @@ fn decode(pa: u64) -> (Block, u32) {
         0xFF84_2000..0xFF84_4000 => at(Block::Interface, 0xFF84_2000),
         0xFE20_1000..0xFE20_1400 => ((Block::Uart), (pa & 0xFFF) as u32 % 0x400),
         0xFE20_0000..0xFE20_0100 => at(Block::Gpio, 0xFE20_0000),
+        0xFE10_1000..0xFE10_3000 => at(Block::Clocks, 0xFE10_1000),
+        0xFE10_4000..0xFE10_4028 => at(Block::Rng, 0xFE10_4000),
+        0xFE21_5000..0xFE21_5080 => at(Block::MiniUart, 0xFE21_5000),
         0xFE00_B880..0xFE00_B8C0 => at(Block::Mailbox, 0xFE00_B880),
         0xFE10_0000..0xFE10_0200 => at(Block::Pm, 0xFE10_0000),
         0xFE00_3000..0xFE00_3020 => at(Block::SystemTimer, 0xFE00_3000),
@@ -75,12 +88,13 @@ fn decode(pa: u64) -> (Block, u32) {
 }
 
 /// Models with events of their own, in the order in which simultaneous events run.
-const SOURCES: usize = 5;
+const SOURCES: usize = 6;
 const GENET: usize = 0;
 const UART: usize = 1;
 const MAILBOX: usize = 2;
 const PM: usize = 3;
 const TIMER: usize = 4;
+const MINI_UART: usize = 5;
 
 /// A Pi 4 without processors and memory.
 pub struct Board {
@@ -88,10 +102,13 @@ pub struct Board {
     genet: Genet,
     gic: Gic,
     uart: Pl011,
+    mini_uart: MiniUart,
     gpio: Gpio,
     mailbox: Mailbox,
     pm: Pm,
     timer: SystemTimer,
+    rng: Rng200,
+    clocks: Cprman,
     /// Next event of each source, `u64::MAX` for none.
     due: [u64; SOURCES],
     next: u64,
@@ -102,6 +119,8 @@ pub struct Board {
     reset_at: Option<u64>,
     host: Option<HostHandle>,
     path: Option<PathHandle>,
+    mangler: Option<MangleHandle<PathHandle>>,
+    storm: Option<StormHandle<MangleHandle<PathHandle>>>,
     capture: Option<Capture>,
 }
 
@@ -118,7 +137,7 @@ impl Board {
             uart_clock_hz: config.uart_clock_hz,
             arm_clock_hz: config.arm_clock_hz,
             arm_clock_range_hz: config.arm_clock_range_hz,
-            core_clock_hz: 500_000_000,
+            core_clock_hz: CORE_HZ as u32,
             temperature_milli_c: config.temperature_milli_c,
             throttled: config.throttled,
         };
@@ -126,10 +145,13 @@ impl Board {
             genet: Genet::new(&config.genet, &config.link, peer),
             gic: Gic::new(),
             uart: Pl011::new(u64::from(config.uart_clock_hz), config.terminal_baud),
-            gpio: Gpio::new(config.uart_on_header),
+            mini_uart: MiniUart::new(CORE_HZ, config.terminal_baud, config.mini_uart_on_header),
+            gpio: Gpio::new(config.uart_on_header, config.mini_uart_on_header),
             mailbox: Mailbox::new(config.mailbox.clone(), facts),
-            pm: Pm::new(config.reset_status),
+            pm: Pm::new(if config.reset_status_cleared { 0 } else { config.reset_status }),
             timer: SystemTimer::default(),
+            rng: Rng200::new(config.seed),
+            clocks: Cprman::default(),
             due: [u64::MAX; SOURCES],
             next: u64::MAX,
             findings: Vec::new(),
@@ -139,23 +161,32 @@ impl Board {
             reset_at: None,
             host: None,
             path: None,
+            mangler: None,
+            storm: None,
             capture: None,
             config,
         };
-        board.uart.set_pins(board.gpio.uart0_on_header());
+        board.set_pins();
+        if board.config.uart_on_header {
+            board.uart.set_up_by_firmware();
+        }
         for source in 0..SOURCES {
             board.settle(0, source);
         }
         board
     }
 
-    /// A board whose partner port leads over the configured path to the configured host.
+    /// A board whose partner port leads over the configured path to the configured host, with all that is hostile on it.
     pub fn with_default_host(config: BoardConfig) -> Self {
         let (host, handle) = Host::shared(config.peer.clone());
         let path = Rc::new(RefCell::new(Path::new(config.path.clone(), host)));
-        let mut board = Board::new(config, Box::new(path.clone()));
+        let mangler = Rc::new(RefCell::new(Mangler::new(config.mangle.clone(), path.clone())));
+        let storm = Rc::new(RefCell::new(Storm::new(config.storm.clone(), mangler.clone())));
+        let mut board = Board::new(config, Box::new(storm.clone()));
         board.host = Some(handle);
         board.path = Some(path);
+        board.mangler = Some(mangler);
+        board.storm = Some(storm);
         board
     }
 
@@ -174,6 +205,16 @@ impl Board {
         self.path.as_ref()
     }
 
+    /// The hostile stage on the way from the default host.
+    pub fn mangler(&self) -> Option<&MangleHandle<PathHandle>> {
+        self.mangler.as_ref()
+    }
+
+    /// Frames of the storm so far.
+    pub fn storm_frames(&self) -> u64 {
+        self.storm.as_ref().map_or(0, |storm| storm.borrow().sent())
+    }
+
     /// GENET with its PHY and cable, to look at.
     pub fn genet(&self) -> &Genet {
         &self.genet
@@ -184,9 +225,28 @@ impl Board {
         &mut self.genet
     }
 
+    /// Changes GENET or what is on its cable at `now`, and follows what comes of it.
+    pub fn with_genet<T>(
+        &mut self,
+        now: u64,
+        mem: &mut dyn GuestMemory,
+        change: impl FnOnce(&mut Genet, u64, &mut Env<'_>) -> T,
+    ) -> T {
+        self.run(now, mem);
+        let result = change(&mut self.genet, now, &mut Env { mem, findings: &mut self.findings });
+        self.settle(now, GENET);
+        result
+    }
+
     /// The device tree for x0.
     pub fn device_tree(&self) -> Vec<u8> {
         dtb::build(&self.config.tree())
+    }
+
+    /// Tells the UARTs which of them has the header's pins.
+    fn set_pins(&mut self) {
+        self.uart.set_pins(self.gpio.uart0_on_header());
+        self.mini_uart.set_pins(self.gpio.mini_uart_on_header());
     }
 
     // ---- accesses ----
@@ -225,6 +285,11 @@ impl Board {
                 self.settle(now, UART);
                 value
             }
+            Block::MiniUart => {
+                let value = self.mini_uart.read(now, offset, size, findings);
+                self.settle(now, MINI_UART);
+                value
+            }
             Block::Gpio => self.gpio.read(now, offset, size, findings),
             Block::Mailbox => {
                 let value = self.mailbox.read(now, offset, size, &mut Env { mem, findings });
@@ -232,6 +297,8 @@ impl Board {
                 value
             }
             Block::Pm => self.pm.read(now, offset, size, findings),
+            Block::Rng => self.rng.read(now, offset, size, findings),
+            Block::Clocks => self.clocks.read(now, offset, size, findings),
             Block::SystemTimer => self.timer.read(now, offset, size, findings),
             Block::LocalTimer => u32::from(offset == 8) << 31, // as the stub wrote it: crystal, divide by 1
             Block::None => {
@@ -262,9 +329,13 @@ impl Board {
                 self.uart.write(now, offset, size, value, findings);
                 self.settle(now, UART);
             }
+            Block::MiniUart => {
+                self.mini_uart.write(now, offset, size, value, findings);
+                self.settle(now, MINI_UART);
+            }
             Block::Gpio => {
                 self.gpio.write(now, offset, size, value, findings);
-                self.uart.set_pins(self.gpio.uart0_on_header());
+                self.set_pins();
             }
             Block::Mailbox => {
                 self.mailbox.write(now, offset, size, value, &mut Env { mem, findings });
@@ -274,6 +345,8 @@ impl Board {
                 self.pm.write(now, offset, size, value, findings);
                 self.settle(now, PM);
             }
+            Block::Rng => self.rng.write(now, offset, size, value, findings),
+            Block::Clocks => self.clocks.write(now, offset, size, value, findings),
             Block::SystemTimer => {
                 self.timer.write(now, offset, size, value, findings);
                 self.settle(now, TIMER);
@@ -311,6 +384,7 @@ impl Board {
                 GENET => self.genet.run(at, &mut env),
                 UART => self.uart.run(at, env.findings),
                 MAILBOX => self.mailbox.run(at, &mut env),
+                MINI_UART => self.mini_uart.run(at, env.findings),
                 PM => self.reset_at = self.reset_at.or(Some(at)),
                 _ => self.timer.run(at),
             }
@@ -331,6 +405,11 @@ impl Board {
                 self.gic.set_spi(now, pl011::INTID, self.uart.irq(), findings);
                 self.uart_output.extend(self.uart.take_output());
                 self.uart.next_event()
+            }
+            MINI_UART => {
+                self.gic.set_spi(now, miniuart::INTID, self.mini_uart.irq(), findings);
+                self.uart_output.extend(self.mini_uart.take_output());
+                self.mini_uart.next_event()
             }
             MAILBOX => {
                 self.gic.set_spi(now, mailbox::INTID, self.mailbox.irq(), findings);
@@ -384,8 +463,13 @@ impl Board {
 
     /// The terminal types `bytes` from `now` on.
     pub fn uart_input(&mut self, now: u64, bytes: &[u8]) {
-        self.uart.type_bytes(now, bytes);
-        self.settle(now, UART);
+        if self.gpio.mini_uart_on_header() {
+            self.mini_uart.type_bytes(now, bytes);
+            self.settle(now, MINI_UART);
+        } else {
+            self.uart.type_bytes(now, bytes);
+            self.settle(now, UART);
+        }
     }
 
     /// When the watchdog reset the board.
@@ -393,9 +477,22 @@ impl Board {
         self.reset_at
     }
 
-    /// The reset-status register, for the board that boots after a reset.
-    pub fn reset_status(&self) -> u32 {
-        self.pm.reset_status()
+    /// The reset-status register for the board that boots after the watchdog's reset.
+    pub fn status_after_reset(&self, keeps_power_on_bit: bool) -> u32 {
+        self.pm.status_after_reset(keeps_power_on_bit)
+    }
+
+    /// Goes on with the capture of the board that was before a reset.
+    pub fn continue_capture(&mut self, before: &mut Board) {
+        if let Some(capture) = before.capture.take() {
+            self.tap(capture);
+        }
+    }
+
+    fn tap(&mut self, capture: Capture) {
+        let tap = capture.clone();
+        self.genet.link_mut().set_tap(Some(Box::new(move |at, _direction, frame| tap.frame(at, frame))));
+        self.capture = Some(capture);
     }
 
     /// The firmware's faults so far.
@@ -418,10 +515,7 @@ impl Board {
     /// # Errors
     /// Those of writing the file header; later ones come from [`Board::finish_capture`].
     pub fn start_capture(&mut self, out: Box<dyn Write>) -> std::io::Result<()> {
-        let capture = Capture::new(out)?;
-        let tap = capture.clone();
-        self.genet.link_mut().set_tap(Some(Box::new(move |at, _direction, frame| tap.frame(at, frame))));
-        self.capture = Some(capture);
+        self.tap(Capture::new(out)?);
         Ok(())
     }
 

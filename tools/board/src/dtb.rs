@@ -4,9 +4,12 @@
 //! (raspberrypi/linux bcm2711-rpi-4-b.dts and bcm2711-rpi-ds.dtsi), with the values the firmware fills in. The blob is
 //! written by the `dtoolkit` crate. Does not carry the hundreds of nodes and overlays symbols of the shipped file.
 
-use dtoolkit::ToPropertyValue;
+use dtoolkit::error::FdtErrorKind;
+use dtoolkit::fdt::Fdt;
 use dtoolkit::memreserve::MemoryReservation;
 use dtoolkit::model::{DeviceTree, DeviceTreeNode, DeviceTreeProperty};
+use dtoolkit::{Node, Property as _, ToPropertyValue};
+use std::ops::Range;
 
 /// What varies from board to board.
 #[derive(Clone, Debug)]
@@ -27,6 +30,8 @@ pub struct TreeConfig {
     pub mainline_names: bool,
     /// `/chosen/bootloader/boot-mode`: the BOOT_ORDER digit that led here (1 card, 2 network).
     pub boot_mode: u32,
+    /// `/chosen/bootloader/pm_rsts`: the reset-status register as the bootloader found it.
+    pub reset_status: u32,
     /// Adds `/chosen/u-boot,version`, as U-Boot does.
     pub uboot: bool,
     /// Adds the root property that tells the virtual board from a real one.
@@ -83,6 +88,73 @@ pub fn build(config: &TreeConfig) -> Vec<u8> {
     tree.memory_reservations.push(MemoryReservation::new(0, 0x1000));
     tree.root = root(config);
     tree.to_dtb()
+}
+
+/// A tree that somebody else wrote (Debian's kernel package, say) with what the firmware fills in: memory, command line,
+/// serial number, revision, Ethernet address, the reserved first page.
+///
+/// # Errors
+/// `base` is no device tree, or it has no Ethernet node under the alias `ethernet0`.
+pub fn adapt(base: &[u8], config: &TreeConfig) -> Result<Vec<u8>, String> {
+    // The long property name of the timer node is why the checks of names must be off.
+    Fdt::new(base).map(drop).or_else(|error| match error.kind {
+        FdtErrorKind::InvalidPropertyName => Ok(()),
+        _ => Err(format!("not a device tree: {error}")),
+    })?;
+    let mut tree = DeviceTree::from_fdt(&Fdt::new_unchecked(base));
+    if tree.memory_reservations.is_empty() {
+        tree.memory_reservations.push(MemoryReservation::new(0, 0x1000));
+    }
+    let path = tree.find_node("/aliases").and_then(|aliases| aliases.property("ethernet0"));
+    let path = path.map(|path| String::from_utf8_lossy(path.value()).trim_end_matches('\0').to_owned());
+    let path = path.ok_or("no alias ethernet0")?;
+    let ethernet = tree.find_node_mut(&path).ok_or_else(|| format!("no node {path}"))?;
+    set(ethernet, "local-mac-address", config.mac);
+    let root = &mut tree.root;
+    set(root, "serial-number", format!("{:016x}", config.serial).as_str());
+    if config.marked_virtual {
+        set(root, "genetbench,virtual", 1u32);
+    }
+    for child in [memory(config.memory_mib), system(config.memory_mib)] {
+        root.add_child(child);
+    }
+    if root.child("chosen").is_none() {
+        root.add_child(node("chosen"));
+    }
+    if let Some(own) = root.child_mut("chosen") {
+        set(own, "bootargs", compose_bootargs(config).as_str());
+        for child in Node::children(&chosen(config)) {
+            own.add_child(child.clone());
+        }
+    }
+    Ok(tree.to_dtb())
+}
+
+/// `tree` with the place of an initial RAM disk, as a loader tells a Linux kernel.
+///
+/// # Errors
+/// `tree` is not one of ours: it cannot be read or has no `/chosen`.
+pub fn with_initrd(tree: &[u8], place: Range<u64>) -> Result<Vec<u8>, String> {
+    let mut tree = DeviceTree::from_fdt(&Fdt::new_unchecked(tree));
+    let chosen = tree.root.child_mut("chosen").ok_or("no /chosen")?;
+    set(chosen, "linux,initrd-start", place.start);
+    set(chosen, "linux,initrd-end", place.end);
+    Ok(tree.to_dtb())
+}
+
+/// `tree` with the node at `path` switched off.
+///
+/// # Errors
+/// No such node.
+pub fn disable(tree: &[u8], path: &str) -> Result<Vec<u8>, String> {
+    let mut tree = DeviceTree::from_fdt(&Fdt::new_unchecked(tree));
+    set(tree.find_node_mut(path).ok_or_else(|| format!("no node {path}"))?, "status", "disabled");
+    Ok(tree.to_dtb())
+}
+
+fn set(node: &mut DeviceTreeNode, name: &str, value: impl ToPropertyValue) {
+    node.remove_property(name);
+    node.add_property(DeviceTreeProperty::new_unchecked(name, value));
 }
 
 fn node(name: &str) -> DeviceTreeNode {
@@ -157,7 +229,7 @@ fn chosen(config: &TreeConfig) -> DeviceTreeNode {
     if config.uboot {
         chosen = chosen.with("u-boot,version", "2025.01");
     }
-    chosen.holding(node("bootloader").with("boot-mode", config.boot_mode).with("pm_rsts", 0x1000u32))
+    chosen.holding(node("bootloader").with("boot-mode", config.boot_mode).with("pm_rsts", config.reset_status))
 }
 
 fn reserved_memory() -> DeviceTreeNode {
@@ -328,10 +400,6 @@ fn ethernet(config: &TreeConfig, reg: &[u32]) -> DeviceTreeNode {
 
 #[cfg(test)]
 mod tests {
-    use dtoolkit::error::FdtErrorKind;
-    use dtoolkit::fdt::Fdt;
-    use dtoolkit::{Node, Property};
-
     use super::*;
 
     fn config(memory_mib: u32) -> TreeConfig {
@@ -344,6 +412,7 @@ mod tests {
             scb_two_size_cells: true,
             mainline_names: false,
             boot_mode: 1,
+            reset_status: 0x1000,
             uboot: false,
             marked_virtual: true,
         }
@@ -383,5 +452,19 @@ mod tests {
             assert!(fdt.root().property("genetbench,virtual").is_some());
             assert_eq!(fdt.memory_reservations().next().map(|r| (r.address(), r.size())), Some((0, 0x1000)));
         }
+    }
+
+    #[test]
+    fn a_foreign_tree_keeps_its_nodes_and_gets_the_boards_facts() {
+        let foreign = build(&TreeConfig { mainline_names: true, marked_virtual: false, ..config(1024) });
+        let adapted = adapt(&foreign, &TreeConfig { mac: [2, 3, 4, 5, 6, 7], ..config(8192) }).unwrap();
+        let fdt = Fdt::new_unchecked(&adapted);
+        let genet = fdt.find_node("/scb-bus@fc000000/ethernet@7d580000").expect("GENET node");
+        assert_eq!(genet.property("local-mac-address").map(|p| p.value().to_vec()), Some(vec![2, 3, 4, 5, 6, 7]));
+        assert_eq!(fdt.find_node("/memory@0").unwrap().reg().unwrap().unwrap().count(), 4);
+        assert!(fdt.root().property("genetbench,virtual").is_some());
+        assert!(fdt.find_node("/timer").is_some(), "kept");
+        assert!(adapt(b"no tree", &config(1024)).is_err());
+        assert!(adapt(&DeviceTree::new().to_dtb(), &config(1024)).is_err());
     }
 }

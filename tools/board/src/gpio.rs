@@ -32,14 +32,26 @@ pub struct Gpio {
 
 impl Gpio {
     /// Pins as the firmware leaves them: UART0 on Bluetooth's pins 32 and 33 (ALT3), or on the header's 14 and 15
-    /// (ALT0) when `uart_on_header` (the disable-bt overlay with enable_uart=1).
-    pub fn new(uart_on_header: bool) -> Self {
+    /// (ALT0) when `uart_on_header` (the disable-bt overlay with enable_uart=1). The header's pins carry the mini UART
+    /// (ALT5) when `mini_on_header` (enable_uart=1 alone).
+    pub fn new(uart_on_header: bool, mini_on_header: bool) -> Self {
         let mut gpio = Gpio { select: [0; 6], output: 0, pull: [0; 4], events: [0; 20] };
-        let (first, code) = if uart_on_header { (14, 4) } else { (32, 7) };
-        for pin in first..first + 2 {
-            gpio.select[pin / 10] |= code << (pin % 10 * 3);
+        if uart_on_header {
+            gpio.select_pair(14, 4);
+        } else {
+            gpio.select_pair(32, 7);
+            if mini_on_header {
+                gpio.select_pair(14, 2);
+            }
         }
         gpio
+    }
+
+    /// Gives two pins the function with this code.
+    fn select_pair(&mut self, first: usize, code: u32) {
+        for pin in first..first + 2 {
+            self.select[pin / 10] |= code << (pin % 10 * 3);
+        }
     }
 
     /// The function of `pin`.
@@ -57,6 +69,11 @@ impl Gpio {
     /// True when GPIO 14 and 15 carry UART0.
     pub fn uart0_on_header(&self) -> bool {
         [14, 15].iter().all(|pin| self.function(*pin) == Function::Alternate(0))
+    }
+
+    /// True when GPIO 14 and 15 carry the mini UART.
+    pub fn mini_uart_on_header(&self) -> bool {
+        [14, 15].iter().all(|pin| self.function(*pin) == Function::Alternate(5))
     }
 
     /// A read at `offset`.
@@ -99,7 +116,7 @@ mod tests {
     #[test]
     fn header_pins_move_to_alt0() {
         let mut findings = Vec::new();
-        let mut gpio = Gpio::new(false);
+        let mut gpio = Gpio::new(false, false);
         assert_eq!(gpio.function(32), Function::Alternate(3));
         assert!(!gpio.uart0_on_header());
         gpio.write(0, 0x04, 4, 4 << 12 | 4 << 15, &mut findings);
@@ -111,7 +128,7 @@ mod tests {
     #[test]
     fn narrow_and_unknown_accesses_are_reported() {
         let mut findings = Vec::new();
-        let mut gpio = Gpio::new(true);
+        let mut gpio = Gpio::new(true, false);
         gpio.read(5, 0x04, 1, &mut findings);
         gpio.write(6, 0x100, 4, 1, &mut findings);
         assert_eq!(findings.len(), 2);

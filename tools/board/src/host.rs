@@ -1,9 +1,9 @@
-//! The machine at the other end: DHCP, DNS and an HTTP/1.1 server on the smoltcp stack.
+//! The machine at the other end: DHCP, DNS, ping, TFTP and an HTTP/1.1 server on the smoltcp stack.
 //!
 //! Owns its Ethernet and IP addresses, the services and their faults, fairness between connections (round robin, a
 //! frame each), pacing, and loss recovery beyond what the stack does. Each connection has a socket set of its own, made
 //! when its SYN comes: buffers are allocated lazily and a frame costs the same however many connections there are.
-//! Facts: RFC 2131 (DHCP), 1035 (DNS), 9110 and 9112 (HTTP), 6582 (NewReno). Does not own time on the way (`path`,
+//! Facts: RFC 2131 (DHCP), 1035 (DNS), 1350 (TFTP), 9110 and 9112 (HTTP), 6582 (NewReno). Does not own time on the way (`path`,
 //! `link`).
 
 use std::cell::RefCell;
@@ -27,14 +27,16 @@ mod http;
 mod port;
 mod recovery;
 mod scoreboard;
+mod tftp;
 
 pub use body::{body_byte, fill_body};
-pub use config::{Congestion, DhcpMode, DnsMode, HostConfig, HttpFault, Object, Recovery};
+pub use config::{Congestion, DhcpFlaw, DhcpMode, DnsMode, HostConfig, HttpFault, Object, Recovery, SecondDhcp};
 
 use connection::Connection;
 use headers::{Kind, TcpHead};
 use port::Port;
 use recovery::Sent;
+use tftp::Tftp;
 
 /// Longest frame without FCS.
 pub(crate) const MAX_FRAME_BYTES: usize = 1514;
@@ -63,6 +65,8 @@ pub struct HostStats {
     pub dhcp_replies: u64,
     /// DNS queries answered.
     pub dns_replies: u64,
+    /// TFTP blocks sent.
+    pub tftp_blocks: u64,
 }
 
 /// A connection's addresses: their IP, their port, our port.
@@ -76,6 +80,9 @@ pub struct Host {
     /// UDP sockets.
     services: SocketSet<'static>,
     dns: SocketHandle,
+    tftp: Tftp,
+    /// A DHCP lease was given.
+    lease_given: bool,
     /// Where frames go that belong to no socket.
     nobody: SocketSet<'static>,
     connections: Vec<Option<Box<Connection>>>,
@@ -103,11 +110,14 @@ impl Host {
         });
         let mut services = SocketSet::new(Vec::new());
         let dns = services.add(dns::socket());
+        let tftp = Tftp::new(&mut services);
         Host {
             interface,
             port,
             services,
             dns,
+            tftp,
+            lease_given: false,
             nobody: SocketSet::new(Vec::new()),
             connections: Vec::new(),
             by_tuple: BTreeMap::new(),
@@ -137,6 +147,11 @@ impl Host {
         &mut self.config
     }
 
+    /// The DHCP server forgets the leases that it gave.
+    pub fn forget_leases(&mut self) {
+        self.lease_given = false;
+    }
+
     /// Connections that exist, closing ones included.
     pub fn open_connections(&self) -> usize {
         self.by_tuple.len()
@@ -148,7 +163,7 @@ impl Host {
         match headers::classify(frame) {
             Kind::Tcp(head) if head.destination == self.config.ip => self.take_segment(now, frame, head),
             Kind::Dhcp => {
-                if let Some(reply) = dhcp::answer(&self.config, frame) {
+                for reply in dhcp::answers(&self.config, frame, &mut self.lease_given) {
                     self.stats.dhcp_replies += 1;
                     self.port.outbox.push_back(reply);
                 }
@@ -164,8 +179,10 @@ impl Host {
     fn serve_datagrams(&mut self, now: u64) {
         let socket = self.services.get_mut::<udp::Socket>(self.dns);
         self.stats.dns_replies += dns::serve(&self.config, socket);
+        self.stats.tftp_blocks += self.tftp.serve(now, &self.config, &mut self.services);
         self.interface.poll_egress(instant(now), &mut self.port, &mut self.services);
-        self.services_due = self.interface.poll_at(instant(now), &self.services).map(|at| nanoseconds(at).max(now + 1));
+        let stack_due = self.interface.poll_at(instant(now), &self.services).map(|at| nanoseconds(at).max(now + 1));
+        self.services_due = stack_due.into_iter().chain(self.tftp.due()).min();
         self.refresh_timer();
     }
 

@@ -7,6 +7,7 @@
 
 mod access;
 pub mod board;
+pub mod cprman;
 pub mod dtb;
 pub mod env;
 pub mod genet;
@@ -15,11 +16,15 @@ pub mod gpio;
 pub mod host;
 pub mod link;
 pub mod mailbox;
+pub mod mangle;
+pub mod miniuart;
 pub mod path;
 pub mod pcap;
 pub mod phy;
 pub mod pl011;
 pub mod pm;
 pub mod rng;
+pub mod rng200;
 pub mod source;
+pub mod storm;
 pub mod systimer;

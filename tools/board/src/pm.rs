@@ -10,6 +10,12 @@ const DEVICE: &str = "pm";
 const PASSWORD: u32 = 0x5A;
 /// RSTC after power-on: no reset armed (value Linux restores to stop the watchdog).
 const RSTC_STOPPED: u32 = 0x102;
+/// RSTS: had a power-on reset.
+const HADPOR: u32 = 1 << 12;
+/// RSTS: had a full reset by the watchdog.
+const HADWRF: u32 = 1 << 5;
+/// RSTS: the partition number's bits, which survive.
+const PARTITION: u32 = 0x555;
 
 /// The block.
 #[derive(Clone, Debug)]
@@ -35,6 +41,12 @@ impl Pm {
     /// Reset-status register: bits 0, 2, 4, 6, 8, 10 are the partition for the next boot.
     pub fn reset_status(&self) -> u32 {
         self.rsts
+    }
+
+    /// Reset-status register after the watchdog's reset. Boots of real boards show 0x20 and, with the power-on bit of the
+    /// boot before still there, 0x1020 (bootloader logs in raspberrypi/linux 4527 and raspberrypi/rpi-eeprom 279).
+    pub fn status_after_reset(&self, keeps_power_on_bit: bool) -> u32 {
+        self.rsts & PARTITION | HADWRF | if keeps_power_on_bit { HADPOR } else { 0 }
     }
 
     /// A read at `offset`.

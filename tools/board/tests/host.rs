@@ -474,3 +474,24 @@ fn small_windows_and_other_files() {
     let empty = fetch(&mut world, handle, &get(None).replace("/data", "/empty"), SECOND);
     assert_eq!((empty.reply().status, empty.body().len()), (200, 0));
 }
+
+#[test]
+fn a_pause_comes_where_it_is_asked_for_and_lasts_as_long() {
+    let fault = HttpFault::Pause { after_bytes: 100_000, pause_ns: 2 * SECOND };
+    let mut world = faulty(fault);
+    let outcome = fetch_new(&mut world, &get(Some("bytes=0-299999")));
+    assert_eq!(outcome.body().len(), 300_000);
+    check_body(outcome.body(), 0);
+    assert!((2 * SECOND..2 * SECOND + 20_000_000).contains(&outcome.took_ns), "{}", outcome.took_ns);
+    assert!(outcome.first_byte_ns < 10_000_000, "it is no pause before the first byte: {}", outcome.first_byte_ns);
+}
+
+#[test]
+fn a_raw_head_goes_out_as_it_is() {
+    let head = b"HTTP/1.1 200 OK\nX: \0\nContent-Length: 7\n\n".to_vec();
+    let mut world = faulty(HttpFault::Raw { head: head.clone(), body_bytes: 5_000, close: true });
+    let outcome = fetch_new(&mut world, &get(None));
+    assert!(outcome.bytes.starts_with(&head) && outcome.bytes.len() == head.len() + 5_000);
+    check_body(&outcome.bytes[head.len()..], 0);
+    assert_eq!(outcome.state, tcp::State::CloseWait);
+}

@@ -9,11 +9,14 @@ pub struct Cost {
     pub device_read_ns: u64,
     /// A posted device write, ns.
     pub device_write_ns: u64,
+    /// A read of the generic timer's counter, ns. A guest that spins on the counter runs faster in host time with a
+    /// higher cost.
+    pub counter_read_ns: u64,
 }
 
 impl Default for Cost {
     fn default() -> Self {
-        Cost { cpu_hz: 1_500_000_000, device_read_ns: 200, device_write_ns: 50 }
+        Cost { cpu_hz: 1_500_000_000, device_read_ns: 200, device_write_ns: 50, counter_read_ns: 0 }
     }
 }
 

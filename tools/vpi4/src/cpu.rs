@@ -13,6 +13,8 @@ const WINDOW: (u64, u64) = (0xfc00_0000, 0x0400_0000);
 const CORTEX_A72: i32 = 2;
 /// SCR_EL3: non-secure, HVC allowed, EL2 is AArch64. Without RW the engine walks page tables as AArch32.
 const SCR_EL3: u64 = 0x531;
+/// Longest stay in one WFE, ns: no other core sends events, and an event stream would have about this period.
+const WFE_NS: u64 = 100_000;
 /// A64 words of WFE and SEV.
 const WFE: u32 = 0xd503_205f;
 
@@ -57,7 +59,7 @@ fn add_hooks(uc: &mut Engine, wfe: &[u64]) -> Result<(), uc_error> {
     uc.add_block_hook(1, 0, on_block)?;
     uc.add_insn_sys_hook_arm64(Arm64Insn::UC_ARM64_INS_MRS, 1, 0, |uc, target, register| {
         let now = time_in_block(uc);
-        let Some(value) = sysreg::read(uc.get_data(), register, now) else { return false };
+        let Some(value) = sysreg::read(uc.get_data_mut(), register, now) else { return false };
         if target != R::XZR {
             let _ = uc.reg_write(target, value);
         }
@@ -80,8 +82,7 @@ fn add_hooks(uc: &mut Engine, wfe: &[u64]) -> Result<(), uc_error> {
     for &address in wfe {
         uc.add_code_hook(address, address, |uc, _, _| {
             let state = uc.get_data_mut();
-            let microsecond = state.base.cycles(1000);
-            let until = state.next_event.min(state.cycles + microsecond);
+            let until = state.next_event.min(state.cycles + state.base.cycles(WFE_NS));
             state.sleep_until(until);
         })?;
     }

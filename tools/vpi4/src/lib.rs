@@ -9,6 +9,7 @@
 
 pub mod cost;
 pub mod cpu;
+pub mod guests;
 pub mod image;
 pub mod machine;
 pub mod memory;
@@ -18,5 +19,5 @@ mod sysreg;
 pub mod timer;
 
 pub use cost::Cost;
-pub use machine::{Machine, MachineConfig, Stop};
+pub use machine::{AfterReset, Machine, MachineConfig, Stop};
 pub use state::Stats;

@@ -8,11 +8,17 @@ use crate::profile::Profile;
 use crate::state::{Halt, State, Stats, TraceSink, UartSink};
 use anyhow::{Result, bail};
 use board::board::{Board, BoardConfig};
-use board::env::Finding;
+use board::env::{Env, Finding};
+use board::genet::Genet;
 use unicorn_engine::RegisterARM64 as R;
 
 /// Where the device tree goes: above any image that loads low, below the VideoCore's memory.
 const TREE_ADDRESS: u64 = 0x2e00_0000;
+
+/// Where an initial RAM disk goes.
+const INITRD_ADDRESS: u64 = 0x1000_0000;
+/// Where [`MachineConfig::preamble`] goes: the page after the stub's.
+const PREAMBLE_ADDRESS: u64 = 0x1000;
 
 /// What a machine is made from.
 #[derive(Clone, Debug)]
@@ -25,8 +31,33 @@ pub struct MachineConfig {
     pub level: EntryLevel,
     /// Where the image goes, a multiple of 4096.
     pub load_address: u64,
-    /// Virtual time after which the run ends, ns.
+    /// Code that runs before the image at the image's level, as an earlier stage leaves registers; it must end in a
+    /// branch to the image. Empty: none.
+    pub preamble: Vec<u32>,
+    /// Number of the core (MPIDR_EL1 affinity 0).
+    pub core: u8,
+    /// Virtual time after which the run ends, ns, all starts of the board together.
     pub limit_ns: u64,
+    /// A device tree of somebody else's, to be filled in with the board's facts; the board's own without.
+    pub foreign_tree: Option<Vec<u8>>,
+    /// Check the guest's cache maintenance. Off for a guest that shares memory with devices through uncached mappings,
+    /// which this machine cannot tell from cached ones.
+    pub check_caches: bool,
+    /// An initial RAM disk for a Linux kernel; the tree tells where it lies.
+    pub initrd: Option<Vec<u8>>,
+    /// Resets after which the board starts again by itself; the next one ends the run.
+    pub reboots: u32,
+    /// What a reset leaves.
+    pub after_reset: AfterReset,
+}
+
+/// What is left of the board before a reset.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct AfterReset {
+    /// RAM keeps what had reached it, or holds garbage.
+    pub ram_kept: bool,
+    /// PM_RSTS still has the power-on bit.
+    pub power_on_bit_kept: bool,
 }
 
 impl Default for MachineConfig {
@@ -36,7 +67,14 @@ impl Default for MachineConfig {
             cost: Cost::default(),
             level: EntryLevel::El2,
             load_address: LOAD_ADDRESS,
+            preamble: Vec::new(),
+            core: 0,
             limit_ns: 600_000_000_000,
+            foreign_tree: None,
+            check_caches: true,
+            initrd: None,
+            reboots: 0,
+            after_reset: AfterReset { ram_kept: true, power_on_bit_kept: true },
         }
     }
 }
@@ -56,9 +94,50 @@ pub enum Stop {
     Dead(String),
 }
 
+/// The state of a board whose firmware has just loaded image and device tree.
+fn load(board: Board, mut ram: Ram, config: &MachineConfig, image: &Image, limit_ns: u64) -> Result<State> {
+    let mut tree = match &config.foreign_tree {
+        None => board.device_tree(),
+        Some(base) => board::dtb::adapt(base, &board.config().tree()).map_err(anyhow::Error::msg)?,
+    };
+    if !config.check_caches {
+        ram.never_check();
+    }
+    if let Some(initrd) = &config.initrd {
+        let (start, end) = (INITRD_ADDRESS, INITRD_ADDRESS + initrd.len() as u64);
+        let fits = end <= TREE_ADDRESS && config.load_address + image.memory_bytes <= start;
+        anyhow::ensure!(fits && ram.load(start, initrd), "no room for the initial RAM disk");
+        tree = board::dtb::with_initrd(&tree, start..end).map_err(anyhow::Error::msg)?;
+    }
+    let loaded = ram.load(config.load_address, &image.bytes) && ram.load(TREE_ADDRESS, &tree);
+    anyhow::ensure!(loaded, "image and device tree do not fit into {FIRST_BANK_BYTES} bytes of RAM");
+    let preamble: Vec<u8> = config.preamble.iter().flat_map(|word| word.to_le_bytes()).collect();
+    anyhow::ensure!(ram.load(PREAMBLE_ADDRESS, &preamble), "the preamble does not fit into RAM");
+    let mut state = State::new(board, ram, config.cost);
+    state.core = config.core;
+    state.limit = state.base.cycles(limit_ns);
+    state.settle();
+    Ok(state)
+}
+
+/// A core at the image's entry.
+fn start(state: State, config: &MachineConfig, image: &Image) -> Result<Engine> {
+    let at = config.load_address;
+    let wfe = cpu::wfe_addresses(&image.bytes, at);
+    let pc = if config.preamble.is_empty() { at } else { PREAMBLE_ADDRESS };
+    cpu::new(state, config.level, pc, TREE_ADDRESS, &wfe)
+        .map_err(|error| anyhow::anyhow!("the Unicorn engine refused: {error:?}"))
+}
+
 /// A virtual Pi 4.
 pub struct Machine {
     engine: Engine,
+    config: MachineConfig,
+    image: Image,
+    reboots_left: u32,
+    /// Time before the last reset, ns.
+    earlier_ns: u64,
+    earlier_findings: Vec<Finding>,
 }
 
 impl Machine {
@@ -74,24 +153,53 @@ impl Machine {
                 TREE_ADDRESS - bytes
             );
         }
-        let board = Board::with_default_host(config.board);
-        let mut ram = Ram::new(FIRST_BANK_BYTES);
-        let loaded = ram.load(at, &image.bytes) && ram.load(TREE_ADDRESS, &board.device_tree());
-        anyhow::ensure!(loaded, "image and device tree do not fit into {FIRST_BANK_BYTES} bytes of RAM");
-        let mut state = State::new(board, ram, config.cost);
-        state.limit = state.base.cycles(config.limit_ns);
-        state.settle();
-        let wfe = cpu::wfe_addresses(&image.bytes, at);
-        let engine = cpu::new(state, config.level, at, TREE_ADDRESS, &wfe)
-            .map_err(|error| anyhow::anyhow!("the Unicorn engine refused: {error:?}"))?;
-        Ok(Machine { engine })
+        let board = Board::with_default_host(config.board.clone());
+        let state = load(board, Ram::new(FIRST_BANK_BYTES), &config, image, config.limit_ns)?;
+        Ok(Machine {
+            engine: start(state, &config, image)?,
+            reboots_left: config.reboots,
+            config,
+            image: image.clone(),
+            earlier_ns: 0,
+            earlier_findings: Vec::new(),
+        })
+    }
+
+    /// Resets the board as its watchdog does: core and devices start anew, the board's firmware loads image and device
+    /// tree again, and the rest of RAM is as [`AfterReset`] says. The world at the network port starts anew as well; the
+    /// console's text, sinks, trace and capture go on. Time and [`Machine::stats`] count from the reset.
+    ///
+    /// # Errors
+    /// As [`Machine::new`].
+    pub fn reset(&mut self) -> Result<()> {
+        let findings = self.findings();
+        let AfterReset { ram_kept, power_on_bit_kept } = self.config.after_reset;
+        let before = self.engine.get_data_mut();
+        let elapsed_ns = before.now_ns();
+        let mut board = self.config.board.clone();
+        board.reset_status = before.board.status_after_reset(power_on_bit_kept);
+        let ram = before.ram.after_reset((!ram_kept).then_some(board.seed));
+        let left_ns = self.config.limit_ns.saturating_sub(self.earlier_ns + elapsed_ns);
+        let mut state = load(Board::with_default_host(board), ram, &self.config, &self.image, left_ns)?;
+        state.take_over(before);
+        self.engine = start(state, &self.config, &self.image)?;
+        self.earlier_ns += elapsed_ns;
+        self.earlier_findings = findings;
+        Ok(())
     }
 
     /// Runs until the firmware has said `bye`, or something else ends it.
     pub fn run(&mut self) -> Stop {
         loop {
-            if let Some(stop) = self.turn() {
-                return stop;
+            match self.turn() {
+                None => {}
+                Some(Stop::Reset) if self.reboots_left > 0 => {
+                    self.reboots_left -= 1;
+                    if let Err(error) = self.reset() {
+                        return Stop::Dead(format!("the board did not come back from its reset: {error:#}"));
+                    }
+                }
+                Some(stop) => return stop,
             }
         }
     }
@@ -100,6 +208,28 @@ impl Machine {
     pub fn run_until_text(&mut self, text: &str) -> Stop {
         self.engine.get_data_mut().want_text(text);
         self.run()
+    }
+
+    /// Another limit of virtual time than the configuration's, ns.
+    pub fn set_limit(&mut self, limit_ns: u64) {
+        let state = self.engine.get_data_mut();
+        state.limit = state.base.cycles(limit_ns);
+        state.settle();
+    }
+
+    /// Runs until `at_ns` of virtual time, which is the limit from then on: [`Stop::Limit`].
+    pub fn run_until(&mut self, at_ns: u64) -> Stop {
+        self.set_limit(at_ns);
+        self.run()
+    }
+
+    /// Changes GENET or what is on its cable between two runs: a fault for tests.
+    pub fn with_genet<T>(&mut self, change: impl FnOnce(&mut Genet, u64, &mut Env<'_>) -> T) -> T {
+        let state = self.engine.get_data_mut();
+        let now = state.now_ns();
+        let result = state.board.with_genet(now, &mut state.ram, change);
+        state.settle();
+        result
     }
 
     /// One stay in the engine, and what came of it.
@@ -249,6 +379,17 @@ impl Machine {
         self.engine.get_data().snapshot()
     }
 
+    /// Address of the next instruction.
+    pub fn pc(&self) -> u64 {
+        self.engine.pc_read().unwrap_or(0)
+    }
+
+    /// Reads memory as the core sees it; `None` outside RAM.
+    pub fn read_memory(&self, address: u64, bytes: usize) -> Option<Vec<u8>> {
+        let mut out = vec![0; bytes];
+        self.engine.get_data().ram.core_read(address, &mut out).then_some(out)
+    }
+
     /// The board.
     pub fn board(&self) -> &Board {
         &self.engine.get_data().board
@@ -262,7 +403,8 @@ impl Machine {
     /// What the firmware did wrong so far, as far as models and memory noticed.
     pub fn findings(&self) -> Vec<Finding> {
         let state = self.engine.get_data();
-        let mut all = state.board.findings().to_vec();
+        let mut all = self.earlier_findings.clone();
+        all.extend_from_slice(state.board.findings());
         let (count, addresses) = state.ram.uncleaned();
         if count > 0 {
             let text = format!(

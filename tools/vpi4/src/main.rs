@@ -3,8 +3,10 @@
 //! Exit status: 0 the firmware said `bye` with rc=ok, 1 it reported failures or misused the hardware, 2 bad usage, a
 //! dead guest, a reset or the end of the time limit.
 
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, bail};
 use board::host::{DhcpMode, HttpFault};
+use board::path::PathConfig;
+use board::storm::StormKind;
 use clap::Parser;
 use std::cell::RefCell;
 use std::fs::File;
@@ -18,6 +20,9 @@ use vpi4::image::{Image, LOAD_ADDRESS};
 use vpi4::profile::Profile;
 use vpi4::{Machine, MachineConfig, Stop};
 
+/// Largest value of the threshold register.
+const MAX_THRESHOLD: u32 = 511;
+
 /// Boots kernel8.img on a virtual Pi 4, in deterministic virtual time. Every figure it prints is virtual.
 #[derive(Parser)]
 #[command(version)]
@@ -25,7 +30,7 @@ struct Args {
     /// The image, as on a card.
     image: PathBuf,
     /// Words of the boot arguments: `--plan 'gb.presets=linux,poll gb.window_ms=100'`.
-    #[arg(long, default_value = "", value_name = "WORDS")]
+    #[arg(long, default_value = "", value_name = "WORDS", value_parser = words)]
     plan: String,
     /// Decides everything that chance decides, and the order of the points unless the plan has gb.seed.
     #[arg(long, default_value_t = 1)]
@@ -57,30 +62,42 @@ struct Args {
     /// GENET does not answer.
     #[arg(long)]
     absent_genet: bool,
-    /// Threshold and timeout ticks that the firmware finds at boot.
-    #[arg(long, num_args = 2, value_names = ["FRAMES", "TICKS"])]
+    /// Threshold (at most 511) and timeout ticks that the firmware finds at boot.
+    #[arg(long, num_args = 2, value_names = ["FRAMES", "TICKS"], value_parser = clap::value_parser!(u32).range(0..=65_535))]
     found: Option<Vec<u32>>,
     /// Round trip to the peer, us.
-    #[arg(long, value_name = "US")]
+    #[arg(long, value_name = "US", value_parser = clap::value_parser!(u64).range(0..=10_000_000))]
     rtt_us: Option<u64>,
-    /// Core clock.
-    #[arg(long, default_value_t = 1_500_000_000)]
+    /// Frames lost on the way to the board, in a million, by seed. Connections recover as with SACK.
+    #[arg(long, default_value_t = 0, value_name = "N", value_parser = clap::value_parser!(u32).range(0..=1_000_000))]
+    loss_ppm: u32,
+    /// Broadcast frames a second that others send to the board: ARP requests and UDP. A gigabit holds 1,488,095.
+    #[arg(long, default_value_t = 0, value_name = "N", value_parser = clap::value_parser!(u64).range(0..=1_488_095))]
+    storm_fps: u64,
+    /// Core clock, Hz.
+    #[arg(long, default_value_t = 1_500_000_000, value_name = "HZ", value_parser = clap::value_parser!(u64).range(100_000_000..=10_000_000_000))]
     cpu_hz: u64,
     /// Cost of a device read, ns.
-    #[arg(long, default_value_t = 200)]
+    #[arg(long, default_value_t = 200, value_name = "NS", value_parser = clap::value_parser!(u64).range(0..=1_000_000))]
     device_read_ns: u64,
     /// Cost of a device write, ns.
-    #[arg(long, default_value_t = 50)]
+    #[arg(long, default_value_t = 50, value_name = "NS", value_parser = clap::value_parser!(u64).range(0..=1_000_000))]
     device_write_ns: u64,
     /// Exception level at entry.
     #[arg(long, default_value_t = 2, value_parser = clap::value_parser!(u8).range(1..=2))]
     entry_el: u8,
-    /// Where the image is loaded.
+    /// Where the image is loaded, a multiple of 4096.
     #[arg(long, default_value_t = LOAD_ADDRESS, value_parser = address)]
     load_address: u64,
-    /// Memory of the board.
-    #[arg(long, default_value_t = 2048, value_name = "MIB")]
+    /// Memory of the board: 1024, 2048, 4096 or 8192.
+    #[arg(long, default_value_t = 2048, value_name = "MIB", value_parser = memory_mib)]
     memory_mib: u32,
+    /// Resets after which the board starts again.
+    #[arg(long, default_value_t = 0, value_name = "N")]
+    reboots: u32,
+    /// A reset leaves garbage in memory.
+    #[arg(long)]
+    lose_memory: bool,
     /// Prints counts at the end.
     #[arg(long)]
     stats: bool,
@@ -102,6 +119,19 @@ fn address(text: &str) -> Result<u64, String> {
     parsed.map_err(|error| error.to_string())
 }
 
+fn words(text: &str) -> Result<String, String> {
+    match text.chars().find(|c| c.is_control()) {
+        Some(control) => Err(format!("{control:?} cannot stand in the boot arguments")),
+        None => Ok(text.to_owned()),
+    }
+}
+
+fn memory_mib(text: &str) -> Result<u32, String> {
+    let sizes = [1024, 2048, 4096, 8192];
+    let parsed = text.parse().ok().filter(|mib| sizes.contains(mib));
+    parsed.ok_or_else(|| format!("a Pi 4 has one of {sizes:?} MiB"))
+}
+
 fn main() -> ExitCode {
     match run(Args::parse()) {
         Ok(code) => ExitCode::from(code),
@@ -114,12 +144,19 @@ fn main() -> ExitCode {
 
 fn config(args: &Args) -> MachineConfig {
     let mut config = MachineConfig {
-        cost: Cost { cpu_hz: args.cpu_hz, device_read_ns: args.device_read_ns, device_write_ns: args.device_write_ns },
+        cost: Cost {
+            cpu_hz: args.cpu_hz,
+            device_read_ns: args.device_read_ns,
+            device_write_ns: args.device_write_ns,
+            ..Cost::default()
+        },
         level: if args.entry_el == 1 { EntryLevel::El1 } else { EntryLevel::El2 },
         load_address: args.load_address,
         limit_ns: args.time_limit * 1_000_000_000,
+        reboots: args.reboots,
         ..MachineConfig::default()
     };
+    config.after_reset.ram_kept = !args.lose_memory;
     let mut board = config.board.seeded(args.seed);
     board.bootargs = format!("gb.seed={} {}", args.seed, args.plan);
     board.memory_mib = args.memory_mib;
@@ -134,8 +171,13 @@ fn config(args: &Args) -> MachineConfig {
         (board.genet.found.threshold, board.genet.found.timeout) = (found[0], found[1]);
     }
     if let Some(us) = args.rtt_us {
-        board.path = board::path::PathConfig::round_trip(us * 1000);
+        board.path = PathConfig { seed: board.path.seed, ..PathConfig::round_trip(us * 1000) };
     }
+    board.path.to_board_loss_ppm = args.loss_ppm;
+    board.storm.frames_per_s = args.storm_fps;
+    board.storm.during_ns = 0..u64::MAX;
+    board.storm.kind = StormKind::Mixed;
+    board.storm.board_ip = board.peer.board_ip;
     board.peer.dhcp = match args.dhcp.as_str() {
         "silent" => DhcpMode::Silent,
         "nak" => DhcpMode::Nak,
@@ -158,6 +200,11 @@ fn config(args: &Args) -> MachineConfig {
 }
 
 fn run(args: Args) -> Result<u8> {
+    if let Some(&[frames, _]) = args.found.as_deref()
+        && frames > MAX_THRESHOLD
+    {
+        bail!("--found: the threshold register holds at most {MAX_THRESHOLD} frames, not {frames}");
+    }
     let bytes =
         std::fs::read(&args.image).with_context(|| format!("{} (built by `make kernel`)", args.image.display()))?;
     let image = Image::parse(bytes).with_context(|| args.image.display().to_string())?;

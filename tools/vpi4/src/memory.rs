@@ -16,28 +16,38 @@ pub const LINE: u64 = 64;
 /// Bytes of the first bank of every Pi 4 with the default `gpu_mem`.
 pub const FIRST_BANK_BYTES: u64 = 0x3b40_0000;
 
+/// What the engine wants memory aligned to.
+const PAGE: usize = 4096;
+
 /// A page-aligned block of zeroed memory at a fixed address, for the engine to map.
 struct Block {
     start: NonNull<u8>,
+    bytes: usize,
+    allocated: NonNull<u8>,
     layout: Layout,
 }
 
 impl Block {
     fn new(bytes: u64) -> Self {
-        let layout = Layout::from_size_align(bytes as usize, 4096).expect("a size that fits an address space");
+        // Aligned by hand: asked for a page's alignment, the allocator clears every byte itself instead of leaving the
+        // pages to be mapped when they are touched, and a machine would fill two gigabytes.
+        let bytes = bytes as usize;
+        let layout = Layout::from_size_align(bytes + PAGE, 16).expect("a size that fits an address space");
         // SAFETY: the layout has a size greater than zero.
-        let start = NonNull::new(unsafe { alloc_zeroed(layout) }).expect("address space for guest RAM");
-        Block { start, layout }
+        let allocated = NonNull::new(unsafe { alloc_zeroed(layout) }).expect("address space for guest RAM");
+        // SAFETY: at most PAGE - 1 bytes on, inside the allocation.
+        let start = unsafe { allocated.add(allocated.align_offset(PAGE)) };
+        Block { start, bytes, allocated, layout }
     }
 
     fn copy_out(&self, at: u64, out: &mut [u8]) {
-        assert!(at as usize + out.len() <= self.layout.size());
+        assert!(at as usize + out.len() <= self.bytes);
         // SAFETY: in bounds (checked); single-threaded, and the engine does not run while the host copies.
         unsafe { self.start.as_ptr().add(at as usize).copy_to_nonoverlapping(out.as_mut_ptr(), out.len()) };
     }
 
     fn copy_in(&self, at: u64, data: &[u8]) {
-        assert!(at as usize + data.len() <= self.layout.size());
+        assert!(at as usize + data.len() <= self.bytes);
         // SAFETY: as in `copy_out`.
         unsafe { self.start.as_ptr().add(at as usize).copy_from_nonoverlapping(data.as_ptr(), data.len()) };
     }
@@ -46,7 +56,7 @@ impl Block {
 impl Drop for Block {
     fn drop(&mut self) {
         // SAFETY: allocated in `new` with this layout. The machine drops the engine before the memory.
-        unsafe { dealloc(self.start.as_ptr(), self.layout) };
+        unsafe { dealloc(self.allocated.as_ptr(), self.layout) };
     }
 }
 
@@ -81,9 +91,17 @@ pub struct Ram {
     ahead: Lines,
     /// Cleaned since a device read it last.
     clean: Lines,
+    /// Memory's content is in the shadow: the line was cleaned, or written by DMA.
+    in_memory: Lines,
     /// Read by a device in the step that runs; they stop being clean when it ends.
     read_now: Vec<u64>,
     checking: bool,
+    /// Nothing is ever checked.
+    coherent: bool,
+    /// No line stopped being clean since all of them were cleaned.
+    all_clean: bool,
+    /// Lines where the shadow is ahead.
+    ahead_count: u64,
     /// First lines that a device read uncleaned, for the report.
     uncleaned: BTreeSet<u64>,
     uncleaned_count: u64,
@@ -103,8 +121,12 @@ impl Ram {
             bytes,
             ahead: Lines::new(bytes),
             clean: Lines::new(bytes),
+            in_memory: Lines::new(bytes),
             read_now: Vec::new(),
             checking: false,
+            coherent: false,
+            all_clean: false,
+            ahead_count: 0,
             uncleaned: BTreeSet::new(),
             uncleaned_count: 0,
             invalidated: 0,
@@ -139,14 +161,25 @@ impl Ram {
         fits
     }
 
-    /// The guest's data cache is on: from here on its maintenance counts.
+    /// The guest's data cache is on: from here on its maintenance counts. Off: the core sees memory itself.
     pub fn set_checking(&mut self, on: bool) {
+        let on = on && !self.coherent;
+        if self.checking && !on {
+            self.clean_and_invalidate_all();
+        }
         self.checking = on;
+    }
+
+    /// Core and devices see one memory from now on.
+    pub fn never_check(&mut self) {
+        self.coherent = true;
+        self.set_checking(false);
     }
 
     /// A device begins to act. What it reads twice before the guest runs again needs one clean only: no store can lie
     /// between.
     pub fn begin_step(&mut self) {
+        self.all_clean &= self.read_now.is_empty();
         for line in self.read_now.drain(..) {
             self.clean.set(line, false);
         }
@@ -154,9 +187,42 @@ impl Ram {
 
     /// DC CVAC, CVAU of the line at `address`.
     pub fn clean_line(&mut self, address: u64) {
-        if address < self.bytes {
-            self.clean.set(address / LINE, true);
+        if address >= self.bytes {
+            return;
         }
+        let line = address / LINE;
+        self.clean.set(line, true);
+        if !self.ahead.get(line) {
+            self.copy_to_shadow(line);
+        }
+    }
+
+    fn copy_to_shadow(&mut self, line: u64) {
+        let mut bytes = [0; LINE as usize];
+        self.core.copy_out(line * LINE, &mut bytes);
+        self.shadow.copy_in(line * LINE, &bytes);
+        self.in_memory.set(line, true);
+    }
+
+    /// RAM after a reset that writes no cache line back: what was cleaned or came by DMA is there as it was then, what
+    /// the core alone knew is lost (zero here). If `lost`, nothing is as it was: garbage of `seed` in all those lines.
+    pub fn after_reset(&self, lost: Option<u64>) -> Ram {
+        let after = Ram::new(self.bytes);
+        let mut garbage = lost.map(board::rng::SplitMix64::new);
+        for (word, bits) in self.in_memory.0.iter().enumerate().filter(|(_, bits)| **bits != 0) {
+            for bit in (0..64).filter(|bit| bits >> bit & 1 != 0) {
+                let at = (word as u64 * 64 + bit) * LINE;
+                let mut bytes = [0; LINE as usize];
+                match &mut garbage {
+                    None => self.shadow.copy_out(at, &mut bytes),
+                    Some(rng) => {
+                        bytes.chunks_exact_mut(8).for_each(|c| c.copy_from_slice(&rng.next_u64().to_le_bytes()))
+                    }
+                }
+                after.core.copy_in(at, &bytes);
+            }
+        }
+        after
     }
 
     /// DC IVAC of the line at `address`.
@@ -168,20 +234,28 @@ impl Ram {
         self.invalidated += 1;
         if self.ahead.get(line) {
             self.ahead.set(line, false);
+            self.ahead_count -= 1;
             let mut bytes = [0; LINE as usize];
             self.shadow.copy_out(line * LINE, &mut bytes);
             self.core.copy_in(line * LINE, &bytes);
         }
     }
 
-    /// DC by set and way of a whole cache: every line, as far as DMA has touched any.
+    /// DC by set and way: guests walk the whole cache with it, thousands of instructions in a row, so the first does
+    /// the work for all of them.
     pub fn clean_and_invalidate_all(&mut self) {
-        for line in 0..self.bytes / LINE {
-            if self.ahead.get(line) {
-                self.invalidate_line(line * LINE);
+        for word in 0..self.ahead.0.len() {
+            if self.ahead_count == 0 {
+                break;
+            }
+            while self.ahead.0[word] != 0 {
+                self.invalidate_line((word as u64 * 64 + u64::from(self.ahead.0[word].trailing_zeros())) * LINE);
             }
         }
-        self.clean.0.fill(!0);
+        if !self.all_clean {
+            self.clean.0.fill(!0);
+            self.all_clean = true;
+        }
     }
 
     /// Lines that a device read though they were not cleaned: how many, and the first addresses.
@@ -227,15 +301,15 @@ impl GuestMemory for Ram {
         let Some(lines) = self.range(pa, data.len()) else { return false };
         if !self.checking {
             self.core.copy_in(pa, data);
+            lines.for_each(|line| self.copy_to_shadow(line));
             return true;
         }
         for line in lines {
             if !self.ahead.get(line) {
                 // A partly written line keeps the rest of what memory holds.
-                let mut bytes = [0; LINE as usize];
-                self.core.copy_out(line * LINE, &mut bytes);
-                self.shadow.copy_in(line * LINE, &bytes);
+                self.copy_to_shadow(line);
                 self.ahead.set(line, true);
+                self.ahead_count += 1;
             }
         }
         self.shadow.copy_in(pa, data);
@@ -264,6 +338,23 @@ mod tests {
         ram.clean_and_invalidate_all();
         assert_eq!(core(&ram, 0x2063), 7);
         assert_eq!(core(&ram, 0x2064), 0, "the rest of the line is what memory held");
+    }
+
+    #[test]
+    fn a_reset_keeps_what_was_cleaned_as_it_was_then() {
+        let mut ram = Ram::new(0x10000);
+        ram.set_checking(true);
+        for (at, byte) in [(0x2000, 1), (0x3000, 2), (0x4000, 3)] {
+            ram.core.copy_in(at, &[byte]);
+        }
+        ram.clean_line(0x2000);
+        ram.clean_line(0x3000);
+        ram.core.copy_in(0x3000, &[9]);
+        let after = ram.after_reset(None);
+        assert_eq!([core(&after, 0x2000), core(&after, 0x3000), core(&after, 0x4000)], [1, 2, 0]);
+        let lost = ram.after_reset(Some(7));
+        let mut bytes = [0; 64];
+        assert!(lost.core_read(0x2000, &mut bytes) && bytes[0] != 1 && bytes.iter().any(|&b| b != 0));
     }
 
     #[test]

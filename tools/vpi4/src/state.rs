@@ -68,12 +68,13 @@ impl std::fmt::Display for Access {
 const GENET: std::ops::Range<u64> = 0xfd58_0000..0xfd59_0000;
 
 fn block_name(address: u64) -> (&'static str, u64) {
-    const BLOCKS: [(u64, u64, &str); 8] = [
+    const BLOCKS: [(u64, u64, &str); 9] = [
         (GENET.start, 0x1_0000, "GENET"),
         (0xff84_1000, 0x1000, "GICD"),
         (0xff84_2000, 0x2000, "GICC"),
         (0xfe20_0000, 0x100, "GPIO"),
         (0xfe20_1000, 0x200, "UART0"),
+        (0xfe21_5000, 0x80, "UART1"),
         (0xfe00_b880, 0x40, "mailbox"),
         (0xfe10_0000, 0x200, "PM"),
         (0xfe00_3000, 0x20, "system timer"),
@@ -115,9 +116,12 @@ pub type UartSink = Box<dyn FnMut(&[u8])>;
 
 /// The state behind the hooks.
 pub struct State {
+    /// Number of this core.
+    pub core: u8,
     pub base: TimeBase,
     read_cycles: u64,
     write_cycles: u64,
+    pub counter_cycles: u64,
     /// Time at the end of the current block, cycles.
     pub cycles: u64,
     /// Time at the start of the current block, cycles.
@@ -161,9 +165,11 @@ impl State {
     pub fn new(board: Board, ram: Ram, cost: Cost) -> Self {
         let base = TimeBase::new(cost.cpu_hz);
         let mut state = State {
+            core: 0,
             base,
             read_cycles: base.cycles(cost.device_read_ns),
             write_cycles: base.cycles(cost.device_write_ns),
+            counter_cycles: base.cycles(cost.counter_read_ns),
             cycles: 0,
             block_cycles: 0,
             block_pc: 0,
@@ -199,6 +205,17 @@ impl State {
     /// Cycles the core has been awake: what PMCCNTR counts.
     pub fn awake_cycles(&self, now: u64) -> u64 {
         now - self.stats.idle_cycles
+    }
+
+    /// Takes over what belongs to whoever watches the machine, not to the machine that was reset.
+    pub fn take_over(&mut self, before: &mut State) {
+        self.trace = before.trace.take();
+        self.uart_sink = before.uart_sink.take();
+        self.uart = std::mem::take(&mut before.uart);
+        self.line_start = self.uart.len();
+        self.wanted = before.wanted.take();
+        self.profile = before.profile.take();
+        self.board.continue_capture(&mut before.board);
     }
 
     /// Recomputes the interrupt line and the next event. After anything that may change them.
@@ -296,7 +313,7 @@ impl State {
         self.settle();
     }
 
-    fn charge(&mut self, cycles: u64) {
+    pub fn charge(&mut self, cycles: u64) {
         self.cycles += cycles;
         self.block_cycles += cycles;
     }

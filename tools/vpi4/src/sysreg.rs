@@ -16,14 +16,17 @@ const ID_AA64ISAR0: u64 = 0x1_0000;
 const PMCR_IDENTITY: u64 = 0x4102_3000;
 
 /// Answers an MRS at `now` cycles. `None`: the engine's own answer is right.
-pub fn read(state: &State, register: &Register, now: u64) -> Option<u64> {
+pub fn read(state: &mut State, register: &Register, now: u64) -> Option<u64> {
     if register.op0 != 3 {
         return None;
     }
+    if let (3, 14, 0, 1 | 2) = encoding(register) {
+        state.charge(state.counter_cycles);
+    }
     let count = state.base.count(now);
     Some(match encoding(register) {
-        (0, 0, 0, 5) => 0x8000_0000,  // MPIDR_EL1, core 0: the engine computes it
-        (0, 0, 6, 0) => ID_AA64ISAR0, // ID_AA64ISAR0_EL1
+        (0, 0, 0, 5) => 0x8000_0000 | u64::from(state.core), // MPIDR_EL1: the engine computes it
+        (0, 0, 6, 0) => ID_AA64ISAR0,                        // ID_AA64ISAR0_EL1
         (3, 14, 0, 0) => crate::cost::COUNTER_HZ,
         (3, 14, 0, 1 | 2) => count, // CNTPCT, CNTVCT: no offset between them
         (3, 14, 2, 0) => state.physical.value(count),

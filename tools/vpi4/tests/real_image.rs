@@ -2,57 +2,15 @@
 //!
 //! Needs target/kernel8.img: `make test` builds it first.
 
-use board::board::BoardConfig;
+mod common;
+
 use board::host::{DhcpMode, HttpFault};
+use common::{boot, boot_as, ends, number, result};
 use vpi4::cpu::EntryLevel;
 use vpi4::image::Image;
 use vpi4::{Machine, MachineConfig, Stop};
 
-fn boot(plan: &str, change: impl FnOnce(&mut BoardConfig)) -> (Stop, String, Machine) {
-    boot_as(plan, |config| change(&mut config.board))
-}
-
-fn boot_as(plan: &str, change: impl FnOnce(&mut MachineConfig)) -> (Stop, String, Machine) {
-    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../target/kernel8.img");
-    let image = Image::parse(std::fs::read(path).expect("target/kernel8.img: run `make kernel`")).unwrap();
-    let mut config = MachineConfig::default();
-    config.limit_ns = 120_000_000_000;
-    config.board = config.board.seeded(1);
-    config.board.bootargs = format!("console=ttyAMA0,115200 {plan}");
-    change(&mut config);
-    let mut machine = Machine::new(config, &image).unwrap();
-    let stop = machine.run();
-    let text = String::from_utf8_lossy(machine.uart()).into_owned();
-    (stop, text, machine)
-}
-
-/// A short plan that ends as `rc`, with `words` on the console and nothing to blame the firmware for.
-fn ends(rc: &str, words: &str, plan: &str, change: impl FnOnce(&mut BoardConfig)) -> String {
-    let (stop, text, machine) = boot(plan, change);
-    assert_eq!(stop, Stop::Bye(rc.to_owned()), "{text}");
-    assert_eq!(machine.findings(), []);
-    assert!(text.contains(words), "no `{words}` in {text}");
-    text
-}
-
 const SHORT: &str = "gb.presets=linux gb.warmup_ms=5 gb.window_ms=20";
-
-/// Fields of the `result` records of `preset`, joined over their parts.
-fn result(text: &str, preset: &str) -> Vec<(String, String)> {
-    let lines = || text.lines().filter(|l| l.starts_with("$GB1 ") && l.contains(" result "));
-    let named = lines().find(|l| l.contains(&format!("preset={preset} "))).unwrap();
-    let run = named.split(' ').find(|w| w.starts_with("run=")).unwrap();
-    let mut fields = Vec::new();
-    for line in lines().filter(|l| l.split(' ').any(|w| w == run)) {
-        let body = line.rsplit_once('*').unwrap().0;
-        fields.extend(body.split(' ').filter_map(|w| w.split_once('=')).map(|(k, v)| (k.to_owned(), v.to_owned())));
-    }
-    fields
-}
-
-fn number(fields: &[(String, String)], key: &str) -> u64 {
-    fields.iter().find(|(k, _)| k == key).unwrap_or_else(|| panic!("no {key} in {fields:?}")).1.parse().unwrap()
-}
 
 #[test]
 fn the_main_job() {

@@ -7,7 +7,9 @@ use crate::genet::GenetConfig;
 use crate::host::HostConfig;
 use crate::link::LinkConfig;
 use crate::mailbox::MailboxConfig;
+use crate::mangle::MangleConfig;
 use crate::path::PathConfig;
+use crate::storm::StormConfig;
 
 /// Configuration of a board and of the world at its network port. The default world: gigabit link, 0.2 ms round trip,
 /// a host with DHCP, DNS and HTTP.
@@ -29,6 +31,10 @@ pub struct BoardConfig {
     pub path: PathConfig,
     /// The host.
     pub peer: HostConfig,
+    /// What is done to the host's segments before they reach the switch.
+    pub mangle: MangleConfig,
+    /// What others send to the board through the switch.
+    pub storm: StormConfig,
     /// The mailbox's behaviour.
     pub mailbox: MailboxConfig,
     /// Clock of UART0.
@@ -37,6 +43,8 @@ pub struct BoardConfig {
     pub terminal_baud: u64,
     /// UART0 is on the header's pins at entry (the disable-bt overlay); otherwise Bluetooth has it.
     pub uart_on_header: bool,
+    /// Otherwise the mini UART is on the header's pins (enable_uart=1 without that overlay).
+    pub mini_uart_on_header: bool,
     /// ARM clock at entry.
     pub arm_clock_hz: u32,
     /// Its limits.
@@ -45,8 +53,10 @@ pub struct BoardConfig {
     pub temperature_milli_c: u32,
     /// Throttling flags.
     pub throttled: u32,
-    /// Reset-status register at entry.
+    /// Reset-status register as the bootloader found it; also in the tree.
     pub reset_status: u32,
+    /// The bootloader's read has cleared the register (raspberrypi/linux 932 says that reading does).
+    pub reset_status_cleared: bool,
     /// Addresses without a model that may be touched without complaint.
     pub tolerated: Vec<Range<u64>>,
     /// Two size cells in the tree's `scb` node, as shipped; one as in mainline.
@@ -72,15 +82,19 @@ impl Default for BoardConfig {
             link: LinkConfig::default(),
             path: PathConfig::default(),
             peer: HostConfig::default(),
+            mangle: MangleConfig::default(),
+            storm: StormConfig::default(),
             mailbox: MailboxConfig::default(),
             uart_clock_hz: 48_000_000,
             terminal_baud: 115_200,
             uart_on_header: false,
+            mini_uart_on_header: false,
             arm_clock_hz: 600_000_000,
             arm_clock_range_hz: (600_000_000, 1_500_000_000),
             temperature_milli_c: 48_312,
             throttled: 0,
             reset_status: 0x1000,
+            reset_status_cleared: false,
             tolerated: Vec::new(),
             scb_two_size_cells: true,
             mainline_names: false,
@@ -99,6 +113,8 @@ impl BoardConfig {
         self.link.seed = seed.wrapping_add(0x1000);
         self.path.seed = seed.wrapping_add(0x2000);
         self.peer.seed = seed.wrapping_add(0x3000);
+        self.mangle.seed = seed.wrapping_add(0x4000);
+        self.storm.seed = seed.wrapping_add(0x5000);
         self
     }
 
@@ -113,6 +129,7 @@ impl BoardConfig {
             scb_two_size_cells: self.scb_two_size_cells,
             mainline_names: self.mainline_names,
             boot_mode: self.boot_mode,
+            reset_status: self.reset_status,
             uboot: self.uboot,
             marked_virtual: self.marked_virtual,
         }

@@ -78,12 +78,12 @@ fn strangers_are_reported_once_for_each_direction() {
     let tolerated = std::iter::once(0xFE34_0000..0xFE34_0100).collect();
     let (mut board, mut mem) = board(BoardConfig { tolerated, ..BoardConfig::default() });
     for _ in 0..3 {
-        assert_eq!(board.read(0, 0xFE21_5040, 4, &mut mem), 0);
-        board.write(0, 0xFE21_5040, 4, 1, &mut mem);
+        assert_eq!(board.read(0, 0xFE98_0040, 4, &mut mem), 0);
+        board.write(0, 0xFE98_0040, 4, 1, &mut mem);
         board.read(0, 0xFE34_0004, 4, &mut mem);
     }
     let texts: Vec<_> = board.findings().iter().map(|finding| finding.text.as_str()).collect();
-    assert_eq!(texts, ["unmodelled device at 0xfe215040, read", "unmodelled device at 0xfe215040, write of 0x1"]);
+    assert_eq!(texts, ["unmodelled device at 0xfe980040, read", "unmodelled device at 0xfe980040, write of 0x1"]);
 }
 
 #[test]

@@ -130,6 +130,8 @@ pub struct Switches {
     pub pause_count: PauseCount,
     /// Whether the sum of MAC and PHY clock delays matters.
     pub rgmii: RgmiiTiming,
+    /// What RDMA gets of a frame longer than MAX_FRAME_LEN.
+    pub long_frames: LongFrames,
 }
 
 /// What the count towards MBUF_DONE_THRESH counts from.
@@ -234,6 +236,16 @@ pub enum RgmiiTiming {
     Strict,
 }
 
+/// What RDMA gets of a frame longer than MAX_FRAME_LEN. Drivers agree on the "too long" bit and on nothing else.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum LongFrames {
+    /// Its first MAX_FRAME_LEN bytes.
+    #[default]
+    Cut,
+    /// All of it, in pieces of RBUF_PKT_RDY_THLD x 16 bytes (raspberrypi/linux PR 5419 saw pieces).
+    InPieces,
+}
+
 /// Faults of the MAC itself.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Faults {
@@ -247,6 +259,21 @@ pub struct Faults {
     pub irq0_dead: bool,
     /// Interrupt line 0 never falls.
     pub irq0_stuck: bool,
+    /// Interrupt line 1 never falls.
+    pub irq1_stuck: bool,
+    /// Every so many-th RXDMA_MBDONE does not latch; 0: all do.
+    pub lost_mbdone_every: u32,
+    /// Line 0 rises without a cause.
+    pub irq0_pulses: Option<Pulses>,
+}
+
+/// A line that rises by itself.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Pulses {
+    /// From one rise to the next.
+    pub period_ns: u64,
+    /// How long it stays up; shorter than the period.
+    pub length_ns: u64,
 }
 
 /// How the MDIO block misbehaves.
@@ -261,4 +288,6 @@ pub enum MdioFault {
     Fails,
     /// The first read after reset fails (Linux reads BMSR once for this).
     FirstReadFails,
+    /// Reads answer all ones, without READ_FAIL: the lines float and nobody notices.
+    AllOnes,
 }

@@ -95,6 +95,8 @@ pub(crate) struct Mac {
     /// Frames on their way back from a loopback: (when, frame).
     pub(crate) loopback: VecDeque<(u64, Arriving)>,
     pub(crate) rbuf_stuck: bool,
+    /// RXDMA_MBDONE events of ring 16 so far, for the fault that loses some.
+    pub(crate) mbdone_events: u32,
     /// When each engine has come to rest after DMA_EN was cleared: RDMA, TDMA.
     stopped_at: [u64; 2],
     pub(crate) link_up: bool,
@@ -120,6 +122,7 @@ impl Mac {
             tx: Transmit::default(),
             loopback: VecDeque::new(),
             rbuf_stuck: false,
+            mbdone_events: 0,
             stopped_at: [0; 2],
             link_up: false,
             link_eee: false,

@@ -63,9 +63,13 @@ impl Mac {
             let failed = match self.cfg.faults.mdio {
                 MdioFault::Fails => true,
                 MdioFault::FirstReadFails => self.mdio.reads == 1,
-                MdioFault::None | MdioFault::Stuck => false,
+                MdioFault::None | MdioFault::Stuck | MdioFault::AllOnes => false,
             };
-            let data = if answers && !failed { Some(phy.read(now, register)) } else { None };
+            let data = if self.cfg.faults.mdio == MdioFault::AllOnes {
+                Some(0xFFFF)
+            } else {
+                (answers && !failed).then(|| phy.read(now, register))
+            };
             let status = if data.is_none() { READ_FAIL } else { 0 };
             self.set(UMAC_MDIO_CMD, command & !0xFFFF | status | u32::from(data.unwrap_or(0xFFFF)));
             self.raise_0(if data.is_none() { bit::MDIO_ERROR } else { bit::MDIO_DONE });

@@ -44,6 +44,8 @@ pub struct Arriving {
     pub overrun: bool,
     /// The length field disagrees with the frame's length.
     pub length_error: bool,
+    /// The DMA engine's fault: it writes this descriptor word instead of the true one.
+    pub status_word: Option<u32>,
 }
 
 /// The frame check sequence of `bytes` (CRC-32, IEEE 802.3).
@@ -64,6 +66,10 @@ pub struct Genet {
     /// When the peer wants to be polled.
     peer_due: u64,
     now: u64,
+    /// Line 0 is up without a cause.
+    pulse: bool,
+    /// When that changes.
+    pulse_due: u64,
 }
 
 impl Genet {
@@ -80,7 +86,10 @@ impl Genet {
             due: 0,
             peer_due: 0,
             now: 0,
+            pulse: false,
+            pulse_due: u64::MAX,
         };
+        genet.set_faults(cfg.faults);
         genet.sync_link(0);
         genet.ask_peer(0, false);
         genet.refresh_due();
@@ -128,12 +137,12 @@ impl Genet {
     /// Level of SPI 157 (INTRL2_0).
     pub fn irq0(&self) -> bool {
         let faults = &self.mac.cfg.faults;
-        self.absent.is_none() && !faults.irq0_dead && (self.mac.line(0) || faults.irq0_stuck)
+        self.absent.is_none() && !faults.irq0_dead && (self.mac.line(0) || faults.irq0_stuck || self.pulse)
     }
 
     /// Level of SPI 158 (INTRL2_1).
     pub fn irq1(&self) -> bool {
-        self.mac.line(1) && self.absent.is_none()
+        self.absent.is_none() && (self.mac.line(1) || self.mac.cfg.faults.irq1_stuck)
     }
 
     /// A frame that reaches the MAC at `now` without having been on the cable: for faults and tests.
@@ -167,9 +176,18 @@ impl Genet {
         self.refresh_due();
     }
 
-    /// Changes a fault of the MAC.
+    /// Changes the faults of the MAC.
     pub fn set_faults(&mut self, faults: Faults) {
         self.mac.cfg.faults = faults;
+        self.pulse = false;
+        self.pulse_due = faults.irq0_pulses.map_or(u64::MAX, |pulses| self.now + pulses.period_ns);
+        self.refresh_due();
+    }
+
+    fn step_pulses(&mut self, now: u64) {
+        let Some(pulses) = self.mac.cfg.faults.irq0_pulses else { return };
+        self.pulse = !self.pulse;
+        self.pulse_due = now + if self.pulse { pulses.length_ns } else { pulses.period_ns - pulses.length_ns };
     }
 
     /// The PHY.
@@ -218,7 +236,7 @@ impl Genet {
     fn refresh_due(&mut self) {
         let plug = self.link.next_plug_event().unwrap_or(u64::MAX);
         let phy = self.phy.next_event().unwrap_or(u64::MAX);
-        self.due = self.mac_due().min(self.link.next_event()).min(self.peer_due).min(plug).min(phy);
+        self.due = self.mac_due().min(self.link.next_event()).min(self.peer_due).min(plug).min(phy).min(self.pulse_due);
     }
 
     fn mac_due(&self) -> u64 {
@@ -235,6 +253,9 @@ impl Genet {
     fn step(&mut self, now: u64, env: &mut Env<'_>) {
         if self.link.take_plug_event(now) {
             self.partner_changed(now);
+        }
+        if self.pulse_due <= now {
+            self.step_pulses(now);
         }
         if self.phy.run(now) {
             self.sync_link(now);

@@ -113,7 +113,8 @@ impl Mac {
     }
 
     /// Writes what RBUF hands over (`rx_scratch`) to the ring's buffers. `flags` are bits 11:0 of the descriptor word.
-    pub(crate) fn deliver(&mut self, now: u64, ring: u32, flags: u32, env: &mut Env<'_>) {
+    /// With `status` the descriptor word of each piece is that, whatever was written.
+    pub(crate) fn deliver(&mut self, now: u64, ring: u32, flags: u32, status: Option<u32>, env: &mut Env<'_>) {
         let base = ring_base(RDMA, ring);
         let buffer = self.reg(base + RING_SIZE) & 0xFFFF;
         let piece = buffer.min(MAX_PIECE_BYTES).min((self.reg(RBUF_PKT_RDY_THLD) & 0xFF).max(1) * 16);
@@ -143,7 +144,7 @@ impl Mac {
                 });
             }
             let edges = if index == 0 { SOP } else { 0 } | if index + 1 == pieces { EOP } else { 0 };
-            self.set(at, (to - from) << 16 | edges | flags);
+            self.set(at, status.unwrap_or((to - from) << 16 | edges | flags));
             self.advance(ring);
             if ring == 16 {
                 self.raise_0(bit::RXDMA_BDONE);
@@ -174,8 +175,16 @@ impl Mac {
 
     fn raise_mbdone(&mut self, ring: u32) {
         match ring {
-            16 => self.raise_0(bit::RXDMA_MBDONE),
+            16 => self.raise_mbdone_16(),
             _ => self.raise_1(1 << (16 + ring)),
+        }
+    }
+
+    fn raise_mbdone_16(&mut self) {
+        self.mbdone_events = self.mbdone_events.wrapping_add(1);
+        let every = self.cfg.faults.lost_mbdone_every;
+        if every == 0 || !self.mbdone_events.is_multiple_of(every) {
+            self.raise_0(bit::RXDMA_MBDONE);
         }
     }
 

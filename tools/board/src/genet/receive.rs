@@ -3,7 +3,6 @@
 //! Of RXCHK it owns the plain sum of the 64-byte status block; it never sets "checksum OK". Without a filter match a
 //! frame goes to ring 16 if that runs, else to the lowest ring that does (fits Linux before and since 2025; certainty C).
 
-use super::Arriving;
 use super::intrl2::bit;
 use super::mac::{
     CMD_CNTL_FRM, CMD_CRC_FWD, CMD_HD_EN, CMD_LCL_LOOP, CMD_PAUSE_FWD, CMD_PROMISC, CMD_RUNT_FILTER_DIS, CMD_RX_EN,
@@ -11,6 +10,7 @@ use super::mac::{
 };
 use super::map::*;
 use super::mib::{Bank, rx};
+use super::{Arriving, LongFrames};
 use crate::env::Env;
 use crate::link::{FCS_BYTES, MIN_BYTES, Speed, pause_quanta};
 
@@ -112,7 +112,9 @@ impl Mac {
         if limit + FCS_BYTES as usize > max {
             self.count(if frame.fcs_error { rx::JABBER } else { rx::OVERSIZE });
             flags |= flag::TOO_LONG | flag::ERROR;
-            limit = max.saturating_sub(FCS_BYTES as usize);
+            if self.cfg.switches.long_frames == LongFrames::Cut {
+                limit = max.saturating_sub(FCS_BYTES as usize);
+            }
         }
         self.count_frame(Bank::Rx, &frame.bytes, flags == 0);
         match frame.bytes.first_chunk::<6>() {
@@ -174,7 +176,7 @@ impl Mac {
         };
         let flags = flags | filter.map_or(0, |f| (f & 0x1F) << 7);
         self.fill_scratch(&frame.bytes[..limit], flags, frame.fcs_error);
-        self.deliver(now, ring, flags, env);
+        self.deliver(now, ring, flags, frame.status_word, env);
     }
 
     /// RBUF is being flushed, or EEE has stuck it: with RBUF_EEE_EN set and EEE active, receiving stops until

@@ -1,6 +1,7 @@
 //! What a host is made from, and its faults.
 
 use std::ops::Range;
+use std::rc::Rc;
 
 /// Congestion control of its TCP.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -46,6 +47,53 @@ pub enum DhcpMode {
         /// Lease time, s.
         seconds: u32,
     },
+    /// The same, and requests to renew them fail.
+    NoRenewal {
+        /// Lease time, s.
+        seconds: u32,
+        /// Renewals are refused with NAK. Otherwise they are not answered.
+        nak: bool,
+        /// A client that starts anew gets a lease again. Otherwise only the first one was given.
+        again: bool,
+    },
+    /// Offers and acknowledgements are damaged.
+    Flawed(DhcpFlaw),
+}
+
+/// What is wrong with the messages of a DHCP server (RFC 2131, RFC 2132).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum DhcpFlaw {
+    /// The message ends in the middle of its options: of the subnet mask.
+    TruncatedOptions,
+    /// The subnet mask's length reaches past the end of the message.
+    OptionPastEnd,
+    /// Another transaction's number.
+    WrongTransaction,
+    /// The options do not begin with the magic cookie.
+    WrongCookie,
+    /// This address for the board.
+    Address([u8; 4]),
+    /// This subnet mask.
+    Mask([u8; 4]),
+    /// No subnet mask.
+    NoMask,
+    /// No router.
+    NoRouter,
+    /// No server identifier.
+    NoServer,
+    /// The subnet mask is in the file field (option overload).
+    Overload,
+}
+
+/// A second DHCP server on the network.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct SecondDhcp {
+    /// Its address.
+    pub ip: [u8; 4],
+    /// What it gives away.
+    pub board_ip: [u8; 4],
+    /// Its answers come before the other's. Otherwise after them.
+    pub first: bool,
 }
 
 /// What its DNS server does.
@@ -110,6 +158,22 @@ pub enum HttpFault {
     },
     /// The request is read and never answered.
     Mute,
+    /// Nothing comes for a while after this many body bytes, then the rest.
+    Pause {
+        /// Body bytes sent before.
+        after_bytes: u64,
+        /// How long it lasts.
+        pause_ns: u64,
+    },
+    /// This head and so many body bytes, whatever was asked for.
+    Raw {
+        /// The head as sent, with its end if it has one.
+        head: Vec<u8>,
+        /// Body bytes after it.
+        body_bytes: u64,
+        /// The connection is closed afterwards. Otherwise it stays open and the next request gets the same.
+        close: bool,
+    },
 }
 
 /// A file of its HTTP server.
@@ -138,14 +202,18 @@ pub struct HostConfig {
     pub lease_seconds: u32,
     /// DHCP server.
     pub dhcp: DhcpMode,
+    /// A second DHCP server, at the same MAC address.
+    pub second_dhcp: Option<SecondDhcp>,
     /// DNS server.
     pub dns: DnsMode,
     /// Names it knows, lower case, with their addresses.
     pub names: Vec<(String, [u8; 4])>,
     /// Port of the HTTP server.
     pub http_port: u16,
-    /// Its files.
+    /// Its files with generated content, by HTTP and TFTP.
     pub objects: Vec<Object>,
+    /// Files with content of their own, by name, for TFTP only.
+    pub files: Vec<(String, Rc<[u8]>)>,
     /// From the last byte of a request to the first of the response.
     pub response_latency_ns: u64,
     /// The HTTP server's fault.
@@ -175,9 +243,11 @@ impl Default for HostConfig {
             board_ip: [10, 77, 0, 50],
             lease_seconds: 86_400,
             dhcp: DhcpMode::default(),
+            second_dhcp: None,
             dns: DnsMode::default(),
             names: vec![("peer.genetbench.test".to_owned(), ip)],
             http_port: 80,
+            files: Vec::new(),
             objects: vec![Object { path: "/data".to_owned(), bytes: 64 << 20 }],
             response_latency_ns: 20_000,
             fault: HttpFault::None,

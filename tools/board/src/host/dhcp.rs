@@ -7,42 +7,74 @@ use smoltcp::wire::{
 };
 
 use super::headers::DHCP_SERVER_PORT;
-use super::{DhcpMode, HostConfig};
+use super::{DhcpFlaw, DhcpMode, HostConfig};
+
+mod flaw;
 
 const CLIENT_PORT: u16 = 68;
 
-/// The answer to the DHCP message in `frame`, if it deserves one.
-pub(super) fn answer(config: &HostConfig, frame: &[u8]) -> Option<Vec<u8>> {
+/// The answers to the DHCP message in `frame`, in their order.
+pub(super) fn answers(config: &HostConfig, frame: &[u8], lease_given: &mut bool) -> Vec<Vec<u8>> {
+    let own = answer(config, config.ip, frame, lease_given);
+    let second = config.second_dhcp.and_then(|second| {
+        let other = HostConfig { ip: second.ip, board_ip: second.board_ip, ..config.clone() };
+        answer(&other, config.ip, frame, lease_given).map(|reply| (reply, second.first))
+    });
+    match second {
+        Some((second, true)) => [second].into_iter().chain(own).collect(),
+        Some((second, false)) => own.into_iter().chain([second]).collect(),
+        None => own.into_iter().collect(),
+    }
+}
+
+/// The answer of the server at `config.ip`, if the message deserves one. It names `gateway` as router and name server.
+fn answer(config: &HostConfig, gateway: [u8; 4], frame: &[u8], lease_given: &mut bool) -> Option<Vec<u8>> {
     let ethernet = EthernetFrame::new_checked(frame).ok()?;
     let ip = Ipv4Packet::new_checked(ethernet.payload()).ok()?;
     let udp = UdpPacket::new_checked(ip.payload()).ok()?;
     let packet = DhcpPacket::new_checked(udp.payload()).ok()?;
     let request = DhcpRepr::parse(&packet).ok()?;
     let ours = Ipv4Address::from(config.ip);
-    let message_type = match request.message_type {
-        _ if config.dhcp == DhcpMode::Silent => return None,
-        DhcpMessageType::Discover => DhcpMessageType::Offer,
-        DhcpMessageType::Request => {
+    let renews = !request.client_ip.is_unspecified();
+    let message_type = match (request.message_type, config.dhcp) {
+        (_, DhcpMode::Silent) => return None,
+        (DhcpMessageType::Discover, DhcpMode::NoRenewal { again: false, .. }) if *lease_given => return None,
+        (DhcpMessageType::Discover, _) => DhcpMessageType::Offer,
+        (DhcpMessageType::Request, mode) => {
             if request.server_identifier.is_some_and(|server| server != ours) {
                 return None; // it chose another server
             }
             let wanted = request.requested_ip.unwrap_or(request.client_ip);
-            match config.dhcp {
+            match mode {
                 DhcpMode::Nak => DhcpMessageType::Nak,
+                DhcpMode::NoRenewal { nak, .. } if renews => {
+                    if !nak {
+                        return None;
+                    }
+                    DhcpMessageType::Nak
+                }
+                DhcpMode::Flawed(DhcpFlaw::Address(_)) => DhcpMessageType::Ack,
                 _ if wanted != Ipv4Address::from(config.board_ip) => DhcpMessageType::Nak,
                 _ => DhcpMessageType::Ack,
             }
         }
         _ => return None,
     };
-    Some(frame_of(config, &reply(config, &request, message_type), request.broadcast))
+    *lease_given |= message_type == DhcpMessageType::Ack;
+    let reply = reply(config, gateway.into(), &request, message_type);
+    Some(frame_of(config, &reply, request.broadcast))
 }
 
-fn reply(config: &HostConfig, request: &DhcpRepr, message_type: DhcpMessageType) -> DhcpRepr<'static> {
+fn reply(
+    config: &HostConfig,
+    gateway: Ipv4Address,
+    request: &DhcpRepr,
+    message_type: DhcpMessageType,
+) -> DhcpRepr<'static> {
     let ours = Ipv4Address::from(config.ip);
     let granted = message_type != DhcpMessageType::Nak;
     let lease = match config.dhcp {
-        DhcpMode::ShortLease { seconds } => seconds,
+        DhcpMode::ShortLease { seconds } | DhcpMode::NoRenewal { seconds, .. } => seconds,
         _ => config.lease_seconds,
     };
     let mut reply = DhcpRepr {
@@ -53,7 +85,7 @@ fn reply(config: &HostConfig, request: &DhcpRepr, message_type: DhcpMessageType)
         client_ip: request.client_ip,
         your_ip: if granted { Ipv4Address::from(config.board_ip) } else { Ipv4Address::UNSPECIFIED },
         server_ip: ours,
-        router: granted.then_some(ours),
+        router: granted.then_some(gateway),
         subnet_mask: granted.then(|| Ipv4Address::from_bits(mask(config.prefix_length))),
         relay_agent_ip: Ipv4Address::UNSPECIFIED,
         broadcast: request.broadcast,
@@ -70,7 +102,7 @@ fn reply(config: &HostConfig, request: &DhcpRepr, message_type: DhcpMessageType)
     };
     if granted {
         // The list holds at least one.
-        let _ = reply.dns_servers.insert(Default::default()).push(ours);
+        let _ = reply.dns_servers.insert(Default::default()).push(gateway);
     }
     reply
 }
@@ -87,12 +119,18 @@ fn frame_of(config: &HostConfig, reply: &DhcpRepr, broadcast: bool) -> Vec<u8> {
         true => (EthernetAddress::BROADCAST, Ipv4Address::BROADCAST),
         false => (reply.client_hardware_address, reply.your_ip),
     };
+    let mut message = vec![0; reply.buffer_len()];
+    // The buffer has the length that the message asked for.
+    let _ = reply.emit(&mut DhcpPacket::new_unchecked(&mut message[..]));
+    if let DhcpMode::Flawed(flaw) = config.dhcp {
+        flaw::spoil(flaw, &mut message);
+    }
     let udp = UdpRepr { src_port: DHCP_SERVER_PORT, dst_port: CLIENT_PORT };
     let ip = Ipv4Repr {
         src_addr: ours,
         dst_addr: to_ip,
         next_header: IpProtocol::Udp,
-        payload_len: udp.header_len() + reply.buffer_len(),
+        payload_len: udp.header_len() + message.len(),
         hop_limit: 64,
     };
     let ethernet =
@@ -107,11 +145,8 @@ fn frame_of(config: &HostConfig, reply: &DhcpRepr, broadcast: bool) -> Vec<u8> {
         &mut UdpPacket::new_unchecked(packet.payload_mut()),
         &IpAddress::Ipv4(ours),
         &IpAddress::Ipv4(to_ip),
-        reply.buffer_len(),
-        |payload| {
-            // The buffer has the length that the message asked for.
-            let _ = reply.emit(&mut DhcpPacket::new_unchecked(payload));
-        },
+        message.len(),
+        |payload| payload.copy_from_slice(&message),
         &checksums,
     );
     bytes

@@ -51,7 +51,7 @@ impl Conversation {
     pub(super) fn due(&self) -> Option<u64> {
         match &self.phase {
             Phase::Waiting { until, .. } => Some(*until),
-            Phase::Sending(response) => response.head_due(),
+            Phase::Sending(response) => response.head_due().or(response.pause_due()),
             _ => None,
         }
     }
@@ -148,12 +148,14 @@ impl Conversation {
             return false;
         }
         let free = socket.send_capacity() - socket.send_queue();
-        let wanted = response.body_left().min(REFILL_BYTES.min(socket.send_capacity() / 4) as u64);
+        let allowed = response.body_allowed(now);
+        let wanted = allowed.min(REFILL_BYTES.min(socket.send_capacity() / 4) as u64);
         if (free as u64) < wanted {
             return false;
         }
-        while response.body_left() > 0 && socket.can_send() {
-            let (offset, left) = (response.body_at, response.body_left());
+        let end = response.body_at + allowed;
+        while response.body_at < end && socket.can_send() {
+            let (offset, left) = (response.body_at, end - response.body_at);
             let filled = socket.send(|space| {
                 let length = (space.len() as u64).min(left) as usize;
                 fill_body(offset, &mut space[..length]);
@@ -163,6 +165,9 @@ impl Conversation {
             response.body_at += length;
             self.queued_bytes += length;
             stats.body_bytes += length;
+        }
+        if response.body_left() > 0 && response.body_allowed(now) == 0 {
+            return false; // a pause; it may have begun just now
         }
         // A reset throws away what is unacknowledged: wait until everything has arrived.
         response.body_left() == 0 && (response.after != After::Abort || socket.send_queue() == 0)

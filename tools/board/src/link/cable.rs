@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 
-use super::{LinkConfig, ObeyPause, Peer};
+use super::{LinkConfig, ObeyPause, PauseFlood, Peer};
 use crate::phy::Resolved;
 use crate::rng::SplitMix64;
 
@@ -85,6 +85,8 @@ pub struct Link {
     /// Earliest start of the partner's next frame: gap, back-off.
     pub(super) free_at: u64,
     paused_until: u64,
+    /// When the partner's flood of PAUSE goes on.
+    flood_at: u64,
     pub(super) to_board: VecDeque<InFlight>,
     pub(super) to_partner: VecDeque<InFlight>,
     pub(super) board_half: bool,
@@ -105,6 +107,7 @@ impl Link {
             queued_bytes: 0,
             free_at: 0,
             paused_until: 0,
+            flood_at: cfg.partner.pause_flood.map_or(0, |flood| flood.from_ns),
             to_board: VecDeque::new(),
             to_partner: VecDeque::new(),
             board_half: false,
@@ -151,6 +154,12 @@ impl Link {
         self.cfg.to_board_loss_ppm = to_board_loss_ppm;
         self.cfg.from_board_loss_ppm = from_board_loss_ppm;
         self.cfg.to_board_fcs_ppm = to_board_fcs_ppm;
+    }
+
+    /// Begins or ends a flood of PAUSE frames.
+    pub fn set_pause_flood(&mut self, flood: Option<PauseFlood>) {
+        self.cfg.partner.pause_flood = flood;
+        self.flood_at = flood.map_or(0, |flood| flood.from_ns);
     }
 
     pub(crate) fn config(&self) -> &LinkConfig {
@@ -231,17 +240,44 @@ impl Link {
         let start = if self.queue.is_empty() { u64::MAX } else { self.free_at.max(self.paused_until) };
         let board = self.to_board.front().map_or(u64::MAX, |f| f.at);
         let partner = self.to_partner.front().map_or(u64::MAX, |f| f.at);
-        start.min(board).min(partner)
+        start.min(board).min(partner).min(self.next_flood())
+    }
+
+    fn next_flood(&self) -> u64 {
+        match (self.cfg.partner.pause_flood, self.mode) {
+            (Some(flood), Some(_)) if self.flood_at < flood.until_ns => self.flood_at.max(self.free_at),
+            _ => u64::MAX,
+        }
+    }
+
+    /// The partner's next PAUSE frame, if it is time.
+    fn flood_due(&mut self, now: u64) -> Option<Vec<u8>> {
+        let flood = self.cfg.partner.pause_flood?;
+        if now < self.next_flood() {
+            return None;
+        }
+        self.flood_at = now + flood.interval_ns.max(1);
+        let mut frame = vec![0x01, 0x80, 0xC2, 0, 0, 0x01, 0x02, 0, 0, 0, 0, 0x07, 0x88, 0x08, 0x00, 0x01];
+        frame.extend(flood.quanta.to_be_bytes());
+        Some(frame)
     }
 
     /// Starts the partner's next frame if it is time; true when one left the queue.
     pub(crate) fn start_due(&mut self, now: u64) -> bool {
         let Some(mode) = self.mode else { return false };
-        if self.queue.is_empty() || now < self.free_at || now < self.paused_until || self.defers(now, mode) {
+        if now < self.free_at || self.defers(now, mode) {
             return false;
         }
-        let Some(mut bytes) = self.queue.pop_front() else { return false };
-        self.queued_bytes -= bytes.len();
+        // A PAUSE frame is not held by a PAUSE (802.3 Annex 31B).
+        let mut bytes = match self.flood_due(now) {
+            Some(pause) => pause,
+            None if now < self.paused_until => return false,
+            None => {
+                let Some(bytes) = self.queue.pop_front() else { return false };
+                self.queued_bytes -= bytes.len();
+                bytes
+            }
+        };
         // The partner's MAC pads short frames.
         if bytes.len() < MIN_BYTES {
             bytes.resize(MIN_BYTES, 0);

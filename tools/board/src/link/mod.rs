@@ -125,6 +125,21 @@ pub struct Partner {
     pub pause_response_ns: u64,
     /// Capacity of its output queue; frames that do not fit are dropped and counted.
     pub queue_bytes: usize,
+    /// It sends PAUSE frames of its own accord, ahead of what is queued, negotiated or not.
+    pub pause_flood: Option<PauseFlood>,
+}
+
+/// PAUSE frames without end, as a switch with a fault sends them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct PauseFlood {
+    /// When the first one may go, ns.
+    pub from_ns: u64,
+    /// When there are no more, ns.
+    pub until_ns: u64,
+    /// From one to the next, ns.
+    pub interval_ns: u64,
+    /// What they say.
+    pub quanta: u16,
 }
 
 impl Default for Partner {
@@ -139,6 +154,7 @@ impl Default for Partner {
             obeys_pause: ObeyPause::IfNegotiated,
             pause_response_ns: 0,
             queue_bytes: 512 * 1024,
+            pause_flood: None,
         }
     }
 }

@@ -21,6 +21,8 @@ pub(super) enum After {
 pub(super) struct Response {
     head: Vec<u8>,
     head_at: usize,
+    /// After so many body bytes nothing comes for so long, then the rest: body offset, how long, until when.
+    pause: Option<(u64, u64, Option<u64>)>,
     /// Time between head bytes, and when the next may go.
     slow: Option<(u64, u64)>,
     /// Next body byte (an offset in the file) and the end.
@@ -34,7 +36,15 @@ impl Response {
     pub(super) fn plain(status: &str, extra_headers: &str) -> Self {
         let head =
             format!("HTTP/1.1 {status}\r\n{COMMON}{extra_headers}Content-Length: 0\r\nConnection: close\r\n\r\n");
-        Response { head: head.into_bytes(), head_at: 0, slow: None, body_at: 0, body_end: 0, after: After::Close }
+        Response {
+            head: head.into_bytes(),
+            head_at: 0,
+            slow: None,
+            pause: None,
+            body_at: 0,
+            body_end: 0,
+            after: After::Close,
+        }
     }
 
     /// The response to `request` under `fault`.
@@ -86,7 +96,7 @@ impl Response {
             end - first
         );
         let body_end = if request.method == Method::Head { first } else { end };
-        Response { head: head.into_bytes(), head_at: 0, slow: None, body_at: first, body_end, after }
+        Response { head: head.into_bytes(), head_at: 0, slow: None, pause: None, body_at: first, body_end, after }
     }
 
     /// Applies the faults that concern the way a response is sent.
@@ -104,6 +114,15 @@ impl Response {
                 self.head = b"\x16\x03\x01 this is no HTTP \xFF\xFE\r\n\r\n".to_vec();
                 self.body_end = self.body_at;
                 self.after = After::Close;
+            }
+            HttpFault::Pause { after_bytes, pause_ns } => {
+                self.pause = Some((self.body_at.saturating_add(after_bytes), pause_ns, None));
+            }
+            HttpFault::Raw { ref head, body_bytes, close } => {
+                self.head = head.clone();
+                self.body_at = 0;
+                self.body_end = body_bytes;
+                self.after = if close { After::Close } else { After::KeepAlive };
             }
             HttpFault::LongBody { extra_bytes } => self.body_end = self.body_end.saturating_add(extra_bytes),
             HttpFault::Mute => {
@@ -140,6 +159,25 @@ impl Response {
     /// Body bytes to come.
     pub(super) fn body_left(&self) -> u64 {
         self.body_end - self.body_at
+    }
+
+    /// Body bytes that may go now. A pause begins when all before it went.
+    pub(super) fn body_allowed(&mut self, now: u64) -> u64 {
+        let left = self.body_left();
+        let Some((at, pause_ns, until)) = &mut self.pause else { return left };
+        if self.body_at < *at {
+            return left.min(*at - self.body_at);
+        }
+        if *until.get_or_insert(now + *pause_ns) <= now {
+            self.pause = None;
+            return left;
+        }
+        0
+    }
+
+    /// When a pause ends.
+    pub(super) fn pause_due(&self) -> Option<u64> {
+        self.pause.and_then(|(_, _, until)| until)
     }
 }
 

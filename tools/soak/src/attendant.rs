@@ -4,10 +4,7 @@
 //! two looks at the PHY. The processor that sleeps and takes interrupts is the caller's ([`Processor`]): the firmware
 //! brings the board's, host tests bring a virtual one.
 
-use crate::driver::Genet;
-use crate::mdio::Mdio;
-use crate::settings::{ApplyError, RxMode, RxReadback, RxSettings};
-use crate::{Clock, DmaMemory, LinkState, Registers};
+use genet::{ApplyError, Clock, DmaMemory, Genet, LinkState, Registers, RxMode, RxReadback, RxSettings};
 use phy::{Advertise, Bcm54210e, PhyError};
 
 /// Time between two looks at the PHY, ns. MDIO costs some 50 us a register.
@@ -24,7 +21,7 @@ pub trait Processor {
     fn unmask(&mut self);
 
     /// True once after a receive interrupt: when its handler was entered, ns. The handler calls
-    /// [`acknowledge`](crate::acknowledge).
+    /// [`genet::acknowledge`].
     fn take_rx_event(&mut self) -> Option<u64>;
 
     /// True once after something that whoever waits wants to know of, beside frames.
