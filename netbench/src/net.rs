@@ -21,10 +21,10 @@ const REQUESTS: u16 = 2;
 const SHORTEST_LEASE_NS: u64 = 1_000_000_000;
 /// How long a name server is given, ms. Below smoltcp's own limit of 10 s, so that silence is told from a refusal.
 const DNS_WAIT_MS: u64 = 8_000;
-/// Shortest sleep while something cannot be sent, ns: a frame's time on the wire. Received frames end it.
-const BLOCKED_NS: u64 = 12_000;
 /// Longest sleep while something is waited for, ns.
 const NAP_NS: u64 = 50_000_000;
+/// Time after which what could not be sent is tried again, ns.
+const TRY_AGAIN_NS: u64 = 1_000_000;
 /// Room for one request.
 const TX_BUFFER_BYTES: usize = 2048;
 const FIRST_LOCAL_PORT: u16 = 49_152;
@@ -129,13 +129,13 @@ impl Net {
     /// Sleeps until something may have changed: at most until `deadline_ns`, and never for long.
     pub fn wait<P: Port>(&mut self, port: &mut P, deadline_ns: u64) {
         let now_ns = port.now_ns();
+        // What is due was just tried: no link, or a sender that a PAUSE holds. Trying without end would be a busy loop.
         let due_ns = self.poll_at_ns(now_ns);
-        // Just polled: what is due by now could not be sent, for lack of room in the transmit ring.
-        let blocked = due_ns <= now_ns;
-        let at_ns = due_ns.max(now_ns + BLOCKED_NS).min(deadline_ns).min(now_ns + NAP_NS);
+        let due_ns = if due_ns <= now_ns { now_ns + TRY_AGAIN_NS } else { due_ns };
+        let at_ns = due_ns.min(deadline_ns).min(now_ns + NAP_NS);
         port.wait(at_ns);
         // Nothing came: a good time to follow the link, which costs some 50 us.
-        if blocked || port.now_ns() >= at_ns {
+        if port.now_ns() >= at_ns {
             port.link();
         }
     }

@@ -130,7 +130,8 @@ fn sweep<P: Port, C: Console>(
             if point.flows == 1 { "" } else { "s" }
         );
         console.note(format_args!("run {id}: {}, {} flows", point.preset.name, point.flows));
-        port.link_losses(); // looks now, however short ago it did
+        drain(port, console);
+        let losses = port.link_losses(); // looks now, however short ago it did
         let found = wait_for_link(port, console, plan.link_wait_ms);
         if let Ok(now) = &found
             && *now != link
@@ -138,7 +139,7 @@ fn sweep<P: Port, C: Console>(
             link = *now;
             record_link(recorder, console, &link, port.mac());
         }
-        let run = sweep.point(port, console, recorder, plan, (*id, point), found.err());
+        let run = sweep.point(port, console, recorder, plan, (*id, point), found.map(|_| losses));
         if let Some(failure) = &run.failure {
             let _ = writeln!(console, "      {}: {failure}", failure.rc());
         }

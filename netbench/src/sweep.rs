@@ -43,7 +43,7 @@ impl Sweep {
         }
     }
 
-    /// Runs one point and writes its records. With `no_link` there is nothing to run it over.
+    /// Runs one point and writes its records. `link` is how often the link was lost before, or why there is none.
     pub fn point<P: Port, C: Console>(
         &mut self,
         port: &mut P,
@@ -51,7 +51,7 @@ impl Sweep {
         recorder: &mut Recorder,
         plan: &Plan,
         (id, point): (u32, &Point),
-        no_link: Option<Failure>,
+        link: Result<u64, Failure>,
     ) -> RunResult {
         let mut run = RunResult {
             id,
@@ -67,16 +67,21 @@ impl Sweep {
         self.mib_before.clear();
         let before = &mut self.mib_before;
         port.for_each_mib(&mut |name, value| before.push((name, value)));
-        run.failure = no_link.or_else(|| {
-            let losses = port.link_losses();
-            let failure = self.measure(port, plan, point, &mut run).err();
-            // A window without a link in part of it is no measurement, whatever came of it.
-            if port.link_losses() > losses {
-                return Some(Failure::LinkLost);
+        run.failure = match link {
+            Err(no_link) => Some(no_link),
+            Ok(losses) => {
+                let failure = self.measure(port, plan, point, &mut run).err();
+                let polled = point.preset.settings.mode == RxMode::Interrupt && !port.has_interrupts();
+                // A window without a link in part of it is no measurement, whatever came of it.
+                if port.link_losses() > losses {
+                    Some(Failure::LinkLost)
+                } else if polled {
+                    Some(Failure::SettingFailed(ApplyError::NoInterrupt))
+                } else {
+                    failure
+                }
             }
-            let polled = point.preset.settings.mode == RxMode::Interrupt && !port.has_interrupts();
-            if polled { Some(Failure::SettingFailed(ApplyError::NoInterrupt)) } else { failure }
-        });
+        };
         self.transfer.close(&mut self.net, port);
         if run.failure.is_none() {
             let ignored = run.got.and_then(|got| got.ignored(&point.preset.settings));

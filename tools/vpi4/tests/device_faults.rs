@@ -47,7 +47,6 @@ fn rcs(expected: &[&str]) -> Vec<String> {
 // ---- interrupts ----
 
 #[test]
-#[ignore = "not yet seen to pass within its time"]
 fn a_line_that_never_falls_is_blocked_and_polling_still_measures() {
     let (rc, text, _) = outcome(SHORT, faulty(Faults { irq0_stuck: true, ..Faults::default() }));
     assert_eq!(rc, "setting.failed", "{text}");
@@ -194,9 +193,8 @@ fn ten_and_a_hundred_half_and_full() {
 }
 
 #[test]
-#[ignore = "not yet seen to pass within its time"]
 fn the_speed_may_change_between_two_points() {
-    let plan = "gb.presets=linux,poll gb.warmup_ms=50 gb.window_ms=200 gb.rtt_probes=2";
+    let plan = "gb.presets=linux,netbsd gb.warmup_ms=50 gb.window_ms=200 gb.rtt_probes=2";
     let (rc, text, _) = at(plan, " result ", 0, |machine| {
         machine.with_genet(|genet, now, env| {
             genet.change_partner(now, |link| link.partner.modes = Modes::FAST, env);
@@ -247,17 +245,17 @@ fn plug(machine: &mut Machine, plugged: bool) {
 fn flap(machine: &mut Machine) {
     plug(machine, false);
     let later = machine.stats().now_ns + 300 * MS;
-    assert_eq!(machine.run_until(later), Stop::Limit);
+    let stop = machine.run_until(later);
+    assert!(matches!(stop, Stop::Limit | Stop::Bye(_)), "{stop:?}"); // after `bye` there may be nothing left to run
     machine.set_limit(400_000 * MS);
     plug(machine, true);
 }
 
 #[test]
-#[ignore = "not yet seen to pass within its time"]
 fn a_link_that_flaps_in_any_phase_spoils_that_run_and_no_other() {
     // A round trip of 600 ms makes phases long enough to be met: after `[1/3]` and the drain of the console come the
     // connection (600 ms), the head (600), the warm-up (500), the window (3000) and the small requests (1200 each).
-    let plan = "gb.presets=linux,amiga,poll gb.warmup_ms=500 gb.window_ms=3000 gb.rtt_probes=2 gb.seed=1";
+    let plan = "gb.presets=linux,amiga,netbsd gb.warmup_ms=500 gb.window_ms=3000 gb.rtt_probes=2 gb.seed=1";
     let slow = |board: &mut BoardConfig| board.path = PathConfig::round_trip(600 * MS);
     for (phase, text, later_ns, expected) in [
         ("waiting for the link", "waiting for the other end", 1_000 * MS, ["ok", "ok", "ok"]),
@@ -284,9 +282,8 @@ fn a_link_that_flaps_in_any_phase_spoils_that_run_and_no_other() {
 }
 
 #[test]
-#[ignore = "not yet seen to pass within its time"]
 fn a_link_that_stays_away_ends_every_phase_with_its_name() {
-    let plan = "gb.presets=linux,poll gb.warmup_ms=50 gb.window_ms=500 gb.rtt_probes=2 gb.link_wait_ms=3000";
+    let plan = "gb.presets=linux,netbsd gb.warmup_ms=50 gb.window_ms=500 gb.rtt_probes=2 gb.link_wait_ms=3000";
     for (text, later_ns, expected, all) in [
         ("waiting for the other end", 500 * MS, "link.down", vec![]),
         ("DHCP: asking", 0, "link.lost", vec![]),
@@ -308,26 +305,24 @@ fn a_link_that_stays_away_ends_every_phase_with_its_name() {
 // ---- PAUSE ----
 
 fn flooding(from_ns: u64, until_ns: u64) -> impl FnOnce(&mut BoardConfig) {
-    let flood = PauseFlood { from_ns, until_ns, interval_ns: 10 * MS, quanta: 0xFFFF };
+    let flood = PauseFlood { from_ns, until_ns, interval_ns: MS / 50, quanta: 0xFFFF };
     move |board| board.link.partner = Partner { pause_flood: Some(flood), ..Partner::default() }
 }
 
 #[test]
-#[ignore = "not yet seen to pass within its time"]
 fn a_flood_of_pause_from_the_start_is_named_as_the_likely_cause() {
     let (rc, text, _) = outcome(SHORT, flooding(0, u64::MAX));
     assert_eq!(rc, "dhcp.timeout", "{text}");
     assert!(text.contains("PAUSE frames, which hold our sender"), "{text}");
     let bye = text.lines().find(|l| l.contains(" bye ")).unwrap();
     let pauses = bye.split("pause_received=").nth(1).unwrap().split(['*', ' ']).next().unwrap();
-    assert!((1_400..1_600).contains(&pauses.parse::<u32>().unwrap()), "{bye}");
+    assert!((700_000..900_000).contains(&pauses.parse::<u32>().unwrap()), "{bye}");
 }
 
 #[test]
-#[ignore = "not yet seen to pass within its time"]
 fn a_flood_of_pause_in_the_sweep_fails_its_runs_and_is_counted() {
     // From before the second point until long after it.
-    let plan = "gb.presets=linux,amiga,poll gb.warmup_ms=5 gb.window_ms=20 gb.rtt_probes=2";
+    let plan = "gb.presets=linux,amiga,netbsd gb.warmup_ms=5 gb.window_ms=20 gb.rtt_probes=2";
     let flood = PauseFlood { from_ns: 0, until_ns: u64::MAX, interval_ns: 10 * MS, quanta: 0xFFFF };
     let (rc, text, _) = at(plan, "[2/3]", 0, |machine| {
         machine.with_genet(|genet, _, _| genet.link_mut().set_pause_flood(Some(flood)));
