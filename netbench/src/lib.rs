@@ -127,6 +127,7 @@ impl Totals {
             irqs: load.irqs,
             frames: counters.rx_frames,
             discards: counters.discards,
+            discards_capped: counters.discards_capped,
             rbuf_overflow: counters.rbuf_overflow,
             rbuf_errors: counters.rbuf_errors,
             rescues: counters.rescues,

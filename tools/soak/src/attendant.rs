@@ -34,6 +34,8 @@ pub trait Processor {
 /// GENET with its PHY, attended to.
 pub struct Attendant<R, D, C> {
     genet: Genet<R, D, C>,
+    clock: C,
+    link_losses: u64,
     phy: Bcm54210e,
     mode: RxMode,
     link: LinkState,
@@ -48,10 +50,12 @@ impl<R: Registers, D: DmaMemory, C: Clock> Attendant<R, D, C> {
     ///
     /// # Errors
     /// The PHY does not answer.
-    pub fn new(genet: Genet<R, D, C>, mut phy: Bcm54210e) -> Result<Self, PhyError> {
-        phy.start(&mut Mdio::new(&genet.regs, &genet.clock), &genet.clock, Advertise::default())?;
+    pub fn new(mut genet: Genet<R, D, C>, mut phy: Bcm54210e, clock: C) -> Result<Self, PhyError> {
+        phy.start(&mut genet.mdio(), &clock, Advertise::default())?;
         Ok(Attendant {
             genet,
+            clock,
+            link_losses: 0,
             phy,
             mode: RxMode::Interrupt,
             link: LinkState::default(),
@@ -94,7 +98,7 @@ impl<R: Registers, D: DmaMemory, C: Clock> Attendant<R, D, C> {
     pub fn wait<P: Processor>(&mut self, processor: &mut P, deadline_ns: u64) -> bool {
         self.genet.end_batch();
         if self.mode == RxMode::Poll {
-            let now_ns = self.genet.clock.now_ns();
+            let now_ns = self.clock.now_ns();
             return self.genet.poll_receive(now_ns) > 0;
         }
         if self.genet.rearm() {
@@ -110,7 +114,7 @@ impl<R: Registers, D: DmaMemory, C: Clock> Attendant<R, D, C> {
                 }
                 continue;
             }
-            let now_ns = self.genet.clock.now_ns();
+            let now_ns = self.clock.now_ns();
             let rescued = self.rescue_overdue(now_ns);
             if rescued || now_ns >= deadline_ns || processor.take_other_event() {
                 processor.unmask();
@@ -132,12 +136,13 @@ impl<R: Registers, D: DmaMemory, C: Clock> Attendant<R, D, C> {
 
     /// The link. Talks to the PHY every 100 ms at most, and programs the MAC for what it says.
     pub fn link(&mut self) -> LinkState {
-        let now_ns = self.genet.clock.now_ns();
+        let now_ns = self.clock.now_ns();
         if now_ns >= self.link_due_ns {
             self.link_due_ns = now_ns + LINK_POLL_NS;
             let polled = self.phy.poll_link(&mut self.genet.mdio());
             match polled {
                 Ok(link) if link != self.link => {
+                    self.link_losses += u64::from(self.link.up);
                     self.link = link;
                     self.genet.link_changed(&link);
                 }
@@ -145,11 +150,18 @@ impl<R: Registers, D: DmaMemory, C: Clock> Attendant<R, D, C> {
                 Err(error) => {
                     self.mdio_errors += 1;
                     if self.mdio_errors == 1 {
-                        log::warn!("the PHY does not answer: {error}; the link state stays as last seen");
+                        eprintln!("the PHY does not answer: {error}; the link state stays as last seen");
                     }
                 }
             }
         }
         self.link
+    }
+
+    /// How often the link was lost.
+    pub fn link_losses(&mut self) -> u64 {
+        self.link_due_ns = 0;
+        self.link();
+        self.link_losses
     }
 }

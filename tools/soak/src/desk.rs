@@ -1,14 +1,15 @@
 //! The firmware's network port on the desk: real driver, real PHY code, modelled hardware, virtual time.
 //!
 //! Owns what `kernel` owns on the board: bringing the port up, and being [`netbench::Port`]. How waiting and link
-//! supervision work is [`genet::Attendant`]'s, here as there.
+//! supervision work is [`Attendant`]'s: the same rules as the board's port has.
 
+use crate::attendant::Attendant;
 use crate::world::{CachedMemory, Cost, Handle, RX_PA, TX_PA, World};
 use board::genet::{Genet as Model, GenetConfig};
 use board::link::{LinkConfig, Peer};
 use genet::{
-    ApplyError, Attendant, BringUpError, Clock, Counters, FrameStamp, Genet, LinkState, RxFrame, RxMode, RxReadback,
-    RxSettings, TxSlot,
+    ApplyError, BringUpError, Clock, Counters, FrameStamp, Genet, LinkState, RxFrame, RxMode, RxReadback, RxSettings,
+    TxSlot,
 };
 use netbench::{Hello, Load, Port, Totals};
 use phy::{Bcm54210e, PhyError};
@@ -69,10 +70,9 @@ impl Desk {
         let rx = CachedMemory::new(&handle, RX_PA, bytes);
         let tx = CachedMemory::new(&handle, TX_PA, bytes);
         let mac = config.genet.mac;
-        let mut genet =
-            Genet::bring_up(handle.clone(), rx, tx, handle.clone(), mac).map_err(DeskError::Genet)?;
+        let mut genet = Genet::bring_up(handle.clone(), rx, tx, handle.clone(), mac).map_err(DeskError::Genet)?;
         let phy = Bcm54210e::find(&mut genet.mdio()).map_err(DeskError::Phy)?;
-        let attendant = Attendant::new(genet, phy).map_err(DeskError::Phy)?;
+        let attendant = Attendant::new(genet, phy, handle.clone()).map_err(DeskError::Phy)?;
         Ok(Desk { attendant, handle, mac })
     }
 
@@ -105,6 +105,9 @@ impl Desk {
             memory_mib: 0,
             temperature_milli_c: None,
             throttled: None,
+            reset: "power",
+            reset_status: 0x1000,
+            last: None,
             mac: self.mac,
             is_virtual: true,
         }
@@ -148,6 +151,10 @@ impl Port for Desk {
 
     fn link(&mut self) -> LinkState {
         self.attendant.link()
+    }
+
+    fn link_losses(&mut self) -> u64 {
+        self.attendant.link_losses()
     }
 
     fn mac(&self) -> [u8; 6] {

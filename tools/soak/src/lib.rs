@@ -4,6 +4,7 @@
 //! processor: [`Desk`] implements [`netbench::Port`] on the real driver. Everything follows from configuration and
 //! seeds; a run can be repeated to the byte. Times and rates are those of the models, labelled virtual.
 
+mod attendant;
 pub mod desk;
 pub mod heap;
 pub mod soak;

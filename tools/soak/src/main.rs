@@ -92,7 +92,10 @@ fn print(report: &Report) {
         "  lost: path {}, switch queue {}, link down {}, cable {}, receiver off {}, FIFO {}",
         sum.lost_path, sum.lost_queue, sum.lost_link, sum.lost_cable, sum.off, sum.fifo
     );
-    println!("  {} phases, {} cable pulls, {} interrupts, {} rescues", report.phases, report.flaps, report.irqs, report.rescues);
+    println!(
+        "  {} phases, {} cable pulls, {} interrupts, {} rescues",
+        report.phases, report.flaps, report.irqs, report.rescues
+    );
     println!("  hashes: frames {:016x}, {} body bytes {:016x}", report.frame_hash, report.body_bytes, report.body_hash);
     println!(
         "  wraps: 32-bit bytes {}, 32-bit frames {}, 16-bit index {}, 16-bit discards {}",

@@ -4,10 +4,11 @@
 //! processor and device see separately, so that a missing clean or invalidate shows as stale bytes. Every frame that
 //! the device writes is fingerprinted; [`Trail`] compares with what the driver hands out.
 
+use crate::attendant::Processor;
 use crate::heap;
 use board::env::{Env, Finding, FlatMemory, GuestMemory};
 use board::genet::Genet as Model;
-use genet::{Clock, DmaMemory, Processor, Registers, acknowledge};
+use genet::{Clock, DmaMemory, Registers, acknowledge};
 use std::cell::RefCell;
 use std::collections::VecDeque;
 use std::ops::Range;

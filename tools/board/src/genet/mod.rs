@@ -336,6 +336,9 @@ impl Genet {
             return;
         }
         self.link.set_mode(now, mode);
+        // The partner's queue is empty now: whoever waited for room there has to be told.
+        self.peer.room(self.link.free_bytes());
+        self.peer_due = now;
         self.mac.link_eee = mode.is_some_and(|mode| mode.eee);
         self.mac.tx.kick_at = now;
         let up = mode.is_some();

@@ -114,7 +114,10 @@ fn same(what: &str, driver: u64, truth: u64) -> Result<(), String> {
     if driver == truth {
         return Ok(());
     }
-    Err(format!("{what}: the driver's total is {driver}, the truth is {truth} (difference {})", driver as i128 - truth as i128))
+    Err(format!(
+        "{what}: the driver's total is {driver}, the truth is {truth} (difference {})",
+        driver as i128 - truth as i128
+    ))
 }
 
 impl Rig {

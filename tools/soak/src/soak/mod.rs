@@ -98,7 +98,14 @@ pub struct Discrepancy {
 
 impl fmt::Display for Discrepancy {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}, at {}.{:06} s: {}", self.phase, self.at_ns / 1_000_000_000, self.at_ns / 1_000 % 1_000_000, self.text)
+        write!(
+            f,
+            "{}, at {}.{:06} s: {}",
+            self.phase,
+            self.at_ns / 1_000_000_000,
+            self.at_ns / 1_000 % 1_000_000,
+            self.text
+        )
     }
 }
 

@@ -160,13 +160,7 @@ impl Rig {
     }
 
     /// Pulls the cable while frames flow, goes on sending without a link, and again when it comes back.
-    fn flap(
-        &mut self,
-        phase: &Phase,
-        lengths: Lengths,
-        seen: &mut Seen,
-        tell: &mut Tell<'_>,
-    ) -> Result<(), String> {
+    fn flap(&mut self, phase: &Phase, lengths: Lengths, seen: &mut Seen, tell: &mut Tell<'_>) -> Result<(), String> {
         let part = phase.frames / 4;
         self.send(part, lengths);
         let pull_at = 1 + self.below(part);

@@ -1,9 +1,9 @@
 //! The rig: a desk, the path, host and source at its other end, and what every kind of phase needs.
 
+use super::Report;
 use super::http::Streams;
 use super::ledger::Wraps;
 use super::phase::{Kind, Phase};
-use super::Report;
 use crate::desk::{Desk, DeskConfig, Transcript};
 use crate::heap;
 use crate::source::{Checker, Peers, Source};
@@ -105,7 +105,10 @@ impl Rig {
         let live = heap::of_firmware().live_bytes;
         let limit = *self.heap_limit_bytes.get_or_insert(live);
         if live > limit {
-            return Err(format!("the firmware's heap holds {live} bytes, {} more than after the first phase", live - limit));
+            return Err(format!(
+                "the firmware's heap holds {live} bytes, {} more than after the first phase",
+                live - limit
+            ));
         }
         Ok(())
     }
