@@ -1,8 +1,8 @@
 //! genetbench's benchmark: what is measured, in which order, and what is said about it.
 //!
 //! Owns the plan, the presets, the HTTP download, the statistics, the table and the GB1 records.
-//! Knows no hardware: a [`Port`] carries frames and settings, a [`Console`] carries text. The only
-//! thing taken from the driver crate is the type of its settings.
+//! Knows no hardware: a [`Port`] carries frames and settings, a [`Console`] carries text. Only
+//! plain data is taken from the driver crate: its settings and its counters.
 //!
 //! ```text
 //! bootargs -> plan -> run -> sweep -> transfer (sockets) -> meter -> result -> records, table
@@ -23,6 +23,7 @@ pub mod record;
 pub mod result;
 mod rng;
 mod run;
+mod session;
 pub mod stats;
 mod sweep;
 mod table;
@@ -30,6 +31,7 @@ mod transfer;
 
 pub use genet::{ApplyError, FrameStamp, LinkState, RxReadback, RxSettings};
 pub use run::{Outcome, report_problems, run};
+pub use session::Session;
 
 /// The network port, as the benchmark needs it. Frames go through [`smoltcp::phy::Device`].
 pub trait Port: smoltcp::phy::Device {
@@ -116,6 +118,26 @@ pub struct Totals {
     pub pause_received: u64,
     /// Core time not spent asleep, ns.
     pub busy_ns: u64,
+}
+
+impl Totals {
+    /// From the driver's counters and the processor's load.
+    pub fn new(counters: &genet::Counters, load: Load) -> Totals {
+        Totals {
+            irqs: load.irqs,
+            frames: counters.rx_frames,
+            discards: counters.discards,
+            discards_capped: counters.discards_capped,
+            rbuf_overflow: counters.rbuf_overflow,
+            rbuf_errors: counters.rbuf_errors,
+            rescues: counters.rescues,
+            frame_errors: counters.frame_errors,
+            tx_frames: counters.tx_frames,
+            pause_sent: counters.pause_sent(),
+            pause_received: counters.pause_received(),
+            busy_ns: load.busy_ns,
+        }
+    }
 }
 
 /// The part of [`Totals`] that costs nothing to read.

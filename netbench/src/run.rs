@@ -155,7 +155,11 @@ pub(crate) fn blame_link<P: Port>(port: &mut P, losses: u64, failure: Failure) -
     if port.link_losses() > losses || !port.link().up { Failure::LinkLost } else { failure }
 }
 
-fn wait_for_link<P: Port, C: Console>(port: &mut P, console: &mut C, wait_ms: u64) -> Result<LinkState, Failure> {
+pub(crate) fn wait_for_link<P: Port, C: Console>(
+    port: &mut P,
+    console: &mut C,
+    wait_ms: u64,
+) -> Result<LinkState, Failure> {
     let link = port.link();
     if link.up {
         return Ok(link);
@@ -189,7 +193,7 @@ fn keep_lease<P: Port, C: Console>(port: &mut P, console: &mut C, net: &mut Net)
     })
 }
 
-fn wait_for_lease<P: Port>(port: &mut P, net: &mut Net) -> Result<Lease, Failure> {
+pub(crate) fn wait_for_lease<P: Port>(port: &mut P, net: &mut Net) -> Result<Lease, Failure> {
     let deadline_ns = port.now_ns() + DHCP_WAIT_MS * 1_000_000;
     loop {
         net.poll(port);

@@ -100,7 +100,7 @@ impl Sweep {
     ) -> Result<(), Failure> {
         let got = port.apply(&point.preset.settings).map_err(Failure::SettingFailed)?;
         run.got = Some(got);
-        self.transfer.open(&mut self.net, port, point.flows)?;
+        self.transfer.open(&mut self.net, port, point.flows, &mut Ignore)?;
         self.first_body_ns.get_or_insert(port.now_ns());
         self.warm_up(port, plan.warmup_ms)?;
         let before = port.totals();

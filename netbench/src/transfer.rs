@@ -27,6 +27,10 @@ pub(crate) trait Sink {
     /// `bytes` of payload reached the reader of `flow` at `now_ns`, brought by the frame of `stamp`.
     fn payload(&mut self, flow: usize, bytes: usize, stamp: FrameStamp, now_ns: u64);
 
+    /// The payload itself, in order, before it is dropped. A window does not look at it.
+    #[inline]
+    fn body(&mut self, _flow: usize, _bytes: &[u8]) {}
+
     /// All frames of a batch are done. Called at least once in every turn of the loop.
     fn batch_end<P: Port>(&mut self, now_ns: u64, port: &mut P);
 }
@@ -122,7 +126,13 @@ impl Transfer {
     }
 
     /// Connects `flows` flows and asks on each; returns when every body has begun.
-    pub fn open<P: Port>(&mut self, net: &mut Net, port: &mut P, flows: u16) -> Result<(), Failure> {
+    pub fn open<P: Port, S: Sink>(
+        &mut self,
+        net: &mut Net,
+        port: &mut P,
+        flows: u16,
+        sink: &mut S,
+    ) -> Result<(), Failure> {
         self.again = true;
         self.connect(net, port, flows)?;
         for index in 0..self.active {
@@ -132,7 +142,7 @@ impl Transfer {
         let deadline_ns = started_ns + ANSWER_WAIT_MS * 1_000_000;
         loop {
             net.poll(port);
-            self.collect_all(net, port);
+            self.collect_all(net, port, sink);
             self.check(net)?;
             if self.flows[..self.active].iter().all(|f| f.stage == Stage::Body || f.bodies > 0) {
                 return Ok(());
@@ -284,11 +294,11 @@ impl Transfer {
         }
         let flow = &mut self.flows[index];
         let payload = if (queued as u64) < flow.due_b {
-            drop_bytes(socket, queued);
+            take_bytes(socket, queued, |bytes| sink.body(index, bytes));
             flow.due_b -= queued as u64;
             queued
         } else {
-            self.collect_boundary(index, net)
+            self.collect_boundary(index, net, sink)
         };
         if payload > 0 {
             sink.payload(index, payload, port.last_stamp(), now_ns);
@@ -297,15 +307,15 @@ impl Transfer {
     }
 
     /// Consumes what is queued without measuring it.
-    fn collect_all<P: Port>(&mut self, net: &mut Net, port: &P) {
+    fn collect_all<P: Port, S: Sink>(&mut self, net: &mut Net, port: &P, sink: &mut S) {
         for index in 0..self.active {
-            self.collect_from(index, net, port, 0, &mut Ignore);
+            self.collect_from(index, net, port, 0, sink);
         }
     }
 
     /// The rare case: a head, or the end of a body. Returns the body bytes consumed.
     #[inline(never)]
-    fn collect_boundary(&mut self, index: usize, net: &mut Net) -> usize {
+    fn collect_boundary<S: Sink>(&mut self, index: usize, net: &mut Net, sink: &mut S) -> usize {
         let mut payload = 0;
         while self.failure.is_none() {
             let queued = net.socket(index).recv_queue();
@@ -313,19 +323,19 @@ impl Transfer {
                 break;
             }
             match self.flows[index].stage {
-                Stage::Body => payload += self.body_bytes(index, net, queued),
+                Stage::Body => payload += self.body_bytes(index, net, queued, sink),
                 Stage::Head => self.head_bytes(index, net),
                 // More than was promised, and nothing was asked for.
-                Stage::Idle | Stage::Done => drop_bytes(net.socket(index), queued),
+                Stage::Idle | Stage::Done => take_bytes(net.socket(index), queued, |_| {}),
             }
         }
         payload
     }
 
-    fn body_bytes(&mut self, index: usize, net: &mut Net, queued: usize) -> usize {
+    fn body_bytes<S: Sink>(&mut self, index: usize, net: &mut Net, queued: usize, sink: &mut S) -> usize {
         let flow = &mut self.flows[index];
         let bytes = (queued as u64).min(flow.due_b) as usize;
-        drop_bytes(net.socket(index), bytes);
+        take_bytes(net.socket(index), bytes, |bytes| sink.body(index, bytes));
         flow.due_b -= bytes as u64;
         if flow.due_b == 0 {
             flow.bodies += 1;
@@ -413,13 +423,18 @@ impl Transfer {
     }
 }
 
-/// Takes `bytes` out of the socket and looks at none of them.
+/// Takes `bytes` out of the socket and shows them to `look`.
 #[inline]
-fn drop_bytes(socket: &mut tcp::Socket<'_>, bytes: usize) {
+fn take_bytes(socket: &mut tcp::Socket<'_>, bytes: usize, mut look: impl FnMut(&[u8])) {
     let mut left = bytes;
     // Twice at most: the buffer is a ring.
     while left > 0 {
-        match socket.recv(|slice| (slice.len().min(left), slice.len().min(left))) {
+        let taken = socket.recv(|slice| {
+            let take = slice.len().min(left);
+            look(&slice[..take]);
+            (take, take)
+        });
+        match taken {
             Ok(taken) if taken > 0 => left -= taken,
             _ => return,
         }

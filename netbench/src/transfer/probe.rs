@@ -4,7 +4,7 @@
 //! connection is kept; it is opened anew, outside the time taken, when the server closed it or
 //! answers with more than was asked for.
 
-use super::{Stage, Transfer};
+use super::{Ignore, Stage, Transfer};
 use crate::Port;
 use crate::failure::Failure;
 use crate::net::Net;
@@ -50,7 +50,7 @@ impl Transfer {
         let deadline_ns = port.now_ns() + PROBE_WAIT_MS * 1_000_000;
         loop {
             net.poll(port);
-            self.collect_all(net, port);
+            self.collect_all(net, port, &mut Ignore);
             self.check(net)?;
             if reached(self.flows[0].stage) {
                 return Ok(());

@@ -94,6 +94,12 @@ pub struct PathStats {
     pub from_board: u64,
     /// Lost by seed, both ways.
     pub lost: u64,
+    /// Of these, lost towards the board.
+    pub lost_to_board: u64,
+    /// Copies that came in addition, towards the board.
+    pub duplicated: u64,
+    /// Held back by seed, towards the board.
+    pub reordered: u64,
     /// Dropped before a bottleneck, both ways.
     pub bottleneck_drops: u64,
 }
@@ -176,6 +182,11 @@ impl<P: Peer> Path<P> {
         self.stats
     }
 
+    /// Frames on their way to the switch.
+    pub fn under_way_to_board(&self) -> usize {
+        self.to_board.len()
+    }
+
     /// Its configuration; delays and probabilities may change at any time, rates and bottlenecks are fixed.
     pub fn config_mut(&mut self) -> &mut PathConfig {
         &mut self.config
@@ -238,12 +249,15 @@ impl<P: Peer> Path<P> {
         at += self.config.to_board_ns;
         if self.rng.chance_ppm(self.config.to_board_loss_ppm) {
             self.stats.lost += 1;
+            self.stats.lost_to_board += 1;
             return;
         }
         if self.rng.chance_ppm(self.config.to_board_reorder_ppm) {
+            self.stats.reordered += 1;
             at += self.config.reorder_ns;
         }
         if self.rng.chance_ppm(self.config.to_board_duplicate_ppm) {
+            self.stats.duplicated += 1;
             self.enqueue_to_board(at, frame.clone());
         }
         self.enqueue_to_board(at, frame);

@@ -82,6 +82,9 @@ pub struct Found {
     pub pause_quanta: u32,
     /// RDMA back-pressure MASK.
     pub rdma_mask: u32,
+    /// What a reset by MIB_CTRL leaves in every MIB counter. Real ones hold 0; a start just below 2^32 brings the wrap
+    /// within reach of a test.
+    pub mib_start: u32,
     /// Where [`Inherited::NetworkBoot`] and [`Inherited::UBoot`] left their receive buffers (256 x 2048 bytes).
     pub stale_buffers_pa: u64,
 }
@@ -98,6 +101,7 @@ impl Default for Found {
             pause_ctrl: 0,
             pause_quanta: 0xFFFF,
             rdma_mask: 0,
+            mib_start: 0,
             stale_buffers_pa: 0x1000_0000,
         }
     }

@@ -76,6 +76,10 @@ pub struct MacStats {
     pub delivered: u64,
     /// Taken from TX rings.
     pub transmitted: u64,
+    /// Frames that the receive MIB counted.
+    pub mib_frames: u64,
+    /// Bytes that the receive MIB counted.
+    pub mib_bytes: u64,
 }
 
 pub(crate) struct Mac {

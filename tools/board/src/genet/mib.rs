@@ -1,4 +1,4 @@
-//! MIB counters: 32-bit, wrapping, held at zero while their MIB_CTRL bit is set. Map from Linux bcmgenet.
+//! MIB counters: 32-bit, wrapping, held at their start while their MIB_CTRL bit is set. Map from Linux bcmgenet.
 //!
 //! Octets count destination address to FCS; whether the silicon counts the FCS is not published (certainty C).
 
@@ -103,6 +103,10 @@ impl Mac {
         if let Some(offset) = bucket(wire, tagged) {
             self.count(base + offset);
         }
+        if bank == Bank::Rx {
+            self.stats.mib_frames += 1;
+            self.stats.mib_bytes += wire;
+        }
         self.count(packets);
         self.count_by(bytes, wire as u32);
         if !good {
@@ -126,7 +130,7 @@ impl Mac {
         for (bit, from, to) in [(0, 0x00, 0x80), (1, 0x100, 0x110), (2, 0x80, 0x100)] {
             if value & (1 << bit) != 0 {
                 for counter in (from..to).step_by(4) {
-                    self.set(UMAC_MIB + counter, 0);
+                    self.set(UMAC_MIB + counter, self.cfg.found.mib_start);
                 }
             }
         }

@@ -169,6 +169,13 @@ impl Genet {
         self.refresh_due();
     }
 
+    /// Asks the peer whether it wants to send: for one that was changed from outside.
+    pub fn wake_peer(&mut self, now: u64, env: &mut Env<'_>) {
+        self.catch_up(now, env);
+        self.ask_peer(now, false);
+        self.refresh_due();
+    }
+
     /// Changes the faults of the MAC.
     pub fn set_faults(&mut self, faults: Faults) {
         self.mac.cfg.faults = faults;
@@ -329,6 +336,9 @@ impl Genet {
             return;
         }
         self.link.set_mode(now, mode);
+        // The partner's queue is empty now: whoever waited for room there has to be told.
+        self.peer.room(self.link.free_bytes());
+        self.peer_due = now;
         self.mac.link_eee = mode.is_some_and(|mode| mode.eee);
         self.mac.tx.kick_at = now;
         let up = mode.is_some();

@@ -40,6 +40,8 @@ pub struct LinkStats {
     pub queue_drops: u64,
     /// Dropped because there was no link.
     pub no_link_drops: u64,
+    /// Of these, frames for the board.
+    pub no_link_to_board: u64,
     /// Lost on the way, by seed.
     pub lost_to_board: u64,
     /// Lost on the way, by seed.
@@ -122,9 +124,19 @@ impl Link {
         self.stats
     }
 
+    /// Frames for the board in the partner's queue and on the wire.
+    pub fn under_way_to_board(&self) -> usize {
+        self.queue.len() + self.to_board.len()
+    }
+
     /// What the link runs at; `None` without link.
     pub fn mode(&self) -> Option<Resolved> {
         self.mode
+    }
+
+    /// Whether the partner stops for PAUSE.
+    pub fn partner_obeys(&self) -> ObeyPause {
+        self.cfg.partner.obeys_pause
     }
 
     /// Until when the partner holds its frames for a PAUSE; in the past when it does not.
@@ -186,7 +198,9 @@ impl Link {
         if self.mode == mode {
             return;
         }
-        self.stats.no_link_drops += (self.queue.len() + self.to_board.len() + self.to_partner.len()) as u64;
+        let to_board = (self.queue.len() + self.to_board.len()) as u64;
+        self.stats.no_link_drops += to_board + self.to_partner.len() as u64;
+        self.stats.no_link_to_board += to_board;
         self.queue.clear();
         self.to_board.clear();
         self.to_partner.clear();
@@ -211,6 +225,7 @@ impl Link {
     pub(crate) fn offer(&mut self, frame: Vec<u8>) {
         if self.mode.is_none() {
             self.stats.no_link_drops += 1;
+            self.stats.no_link_to_board += 1;
         } else if frame.len() > self.free_bytes() {
             self.stats.queue_drops += 1;
         } else {
