@@ -163,22 +163,8 @@ impl Port for BoardPort {
     }
 
     fn totals(&mut self) -> Totals {
-        let Load { irqs, busy_ns } = self.load();
-        let c = self.genet.counters();
-        Totals {
-            irqs,
-            frames: c.rx_frames,
-            discards: c.discards,
-            discards_capped: c.discards_capped,
-            rbuf_overflow: c.rbuf_overflow,
-            rbuf_errors: c.rbuf_errors,
-            rescues: c.rescues,
-            frame_errors: c.frame_errors,
-            tx_frames: c.tx_frames,
-            pause_sent: c.pause_sent(),
-            pause_received: c.pause_received(),
-            busy_ns,
-        }
+        let load = self.load();
+        Totals::new(self.genet.counters(), load)
     }
 
     fn load(&self) -> Load {

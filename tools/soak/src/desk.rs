@@ -1,7 +1,7 @@
 //! The firmware's network port on the desk: real driver, real PHY code, modelled hardware, virtual time.
 //!
 //! Owns what `kernel` owns on the board: bringing the port up, and being [`netbench::Port`]. How waiting and link
-//! supervision work is [`Attendant`]'s: the same rules as the board's port has.
+//! supervision work is `Attendant`'s: the same rules as the board's port has.
 
 use crate::attendant::Attendant;
 use crate::world::{CachedMemory, Cost, Handle, RX_PA, TX_PA, World};
@@ -66,7 +66,7 @@ impl Desk {
     pub fn new(config: &DeskConfig, peer: Box<dyn Peer>) -> Result<Desk, DeskError> {
         let model = Model::new(&config.genet, &config.link, peer);
         let bytes = BUFFER_BYTES * BUFFERS;
-        let handle = World::new(model, config.cost, (TX_PA - RX_PA) as usize + bytes);
+        let handle = World::start(model, config.cost, (TX_PA - RX_PA) as usize + bytes);
         let rx = CachedMemory::new(&handle, RX_PA, bytes);
         let tx = CachedMemory::new(&handle, TX_PA, bytes);
         let mac = config.genet.mac;

@@ -133,7 +133,7 @@ pub struct World {
 
 impl World {
     /// The device at time 0 with `memory_bytes` from the receive buffers on.
-    pub(crate) fn new(model: Model, cost: Cost, memory_bytes: usize) -> Handle {
+    pub(crate) fn start(model: Model, cost: Cost, memory_bytes: usize) -> Handle {
         Handle(Rc::new(RefCell::new(World {
             model,
             ram: Ram { memory: FlatMemory::new(RX_PA, memory_bytes), trail: Trail::default() },
