@@ -1,5 +1,6 @@
 //! The core: a Cortex-A72 of the Unicorn engine, entered as the Pi's firmware enters a kernel.
 
+use crate::order::Barrier;
 use crate::state::{Halt, State};
 use crate::sysreg;
 use unicorn_engine::{Arch, Arm64Insn, Mode, Prot, RegisterARM64 as R, RegisterARM64CP as Cp, Unicorn, uc_error};
@@ -21,6 +22,41 @@ const WFE: u32 = 0xd503_205f;
 const fn cp(op1: u32, crn: u32, crm: u32, op2: u32, val: u64) -> Cp {
     Cp { crn, crm, op0: 3, op1, op2, val }
 }
+
+/// General registers in the order of their numbers.
+pub const GENERAL: [R; 31] = [
+    R::X0,
+    R::X1,
+    R::X2,
+    R::X3,
+    R::X4,
+    R::X5,
+    R::X6,
+    R::X7,
+    R::X8,
+    R::X9,
+    R::X10,
+    R::X11,
+    R::X12,
+    R::X13,
+    R::X14,
+    R::X15,
+    R::X16,
+    R::X17,
+    R::X18,
+    R::X19,
+    R::X20,
+    R::X21,
+    R::X22,
+    R::X23,
+    R::X24,
+    R::X25,
+    R::X26,
+    R::X27,
+    R::X28,
+    R::X29,
+    R::X30,
+];
 
 /// Level at which the guest is entered.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -44,9 +80,11 @@ pub fn new(mut state: State, level: EntryLevel, pc: u64, dtb: u64, wfe: &[u64]) 
         WINDOW.0,
         WINDOW.1,
         Some(|uc: &mut Unicorn<'_, State>, offset: u64, size: usize| {
+            judge_width(uc, WINDOW.0 + offset);
             u64::from(uc.get_data_mut().device_read(WINDOW.0 + offset, size))
         }),
         Some(|uc: &mut Unicorn<'_, State>, offset: u64, size: usize, value: u64| {
+            judge_width(uc, WINDOW.0 + offset);
             uc.get_data_mut().device_write(WINDOW.0 + offset, size, value as u32);
         }),
     )?;
@@ -89,6 +127,17 @@ fn add_hooks(uc: &mut Engine, wfe: &[u64]) -> Result<(), uc_error> {
     Ok(())
 }
 
+/// Reports the guest's barriers, found in an image loaded at `at`, from now on.
+pub fn watch_barriers(uc: &mut Engine, image: &[u8], at: u64) -> Result<(), uc_error> {
+    uc.get_data_mut().order.watch();
+    for (index, word) in image.chunks_exact(4).enumerate() {
+        let Some(barrier) = Barrier::of(u32::from_le_bytes([word[0], word[1], word[2], word[3]])) else { continue };
+        let address = at + 4 * index as u64;
+        uc.add_code_hook(address, address, move |uc, _, _| uc.get_data_mut().order.barrier(barrier))?;
+    }
+    Ok(())
+}
+
 /// Addresses of WFE words in an image loaded at `at`.
 pub fn wfe_addresses(image: &[u8], at: u64) -> Vec<u64> {
     let words = image.chunks_exact(4).enumerate();
@@ -115,6 +164,24 @@ fn enter(uc: &mut Engine, level: EntryLevel, pc: u64, dtb: u64) -> Result<(), uc
     uc.reg_write(R::PC, pc)
 }
 
+/// Judges the instruction behind a device access, once for each block and address.
+fn judge_width(uc: &mut Unicorn<'_, State>, address: u64) {
+    let state = uc.get_data_mut();
+    let (pc, bytes, now) = (state.block_pc, state.block_bytes as usize, state.now_ns());
+    if !state.width.is_new(pc, address) {
+        return;
+    }
+    // Code is identity-mapped in every guest whose accesses are judged; elsewhere nothing is found here.
+    let Ok(code) = uc.mem_read_as_vec(pc, bytes) else { return };
+    let words: Vec<u32> = code.chunks_exact(4).map(|w| u32::from_le_bytes([w[0], w[1], w[2], w[3]])).collect();
+    let mut registers = [0; 32];
+    for (number, register) in (0..).zip(GENERAL) {
+        registers[number as usize] = uc.reg_read(register).unwrap_or(0);
+    }
+    registers[31] = uc.reg_read(R::SP).unwrap_or(0);
+    uc.get_data_mut().width.judge(now, pc, address, &words, |number| registers[usize::from(number)]);
+}
+
 /// Called at the head of every block, before its first instruction. Decide first, count last: a block that does not
 /// run is not counted.
 fn on_block(uc: &mut Unicorn<'_, State>, pc: u64, size: u32) {
@@ -134,6 +201,7 @@ fn on_block(uc: &mut Unicorn<'_, State>, pc: u64, size: u32) {
     let state = uc.get_data_mut();
     let instructions = u64::from(size / 4);
     state.block_pc = pc;
+    state.block_bytes = size;
     state.block_cycles = state.cycles;
     state.cycles += instructions;
     state.stats.instructions += instructions;

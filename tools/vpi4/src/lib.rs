@@ -5,7 +5,8 @@
 //! here instead. One instruction a cycle is a fiction, and device accesses are charged a flat cost: ratios are
 //! plausible, no figure is a Pi 4's, and every one is labelled `virtual`.
 //!
-//! What it cannot see: alignment faults on device memory, missing barriers, speculation.
+//! Alignment and width of device accesses and two kinds of missing barriers are judged (`width`, `order`). What it cannot
+//! see: other missing barriers, speculation.
 
 pub mod cost;
 pub mod cpu;
@@ -13,10 +14,12 @@ pub mod guests;
 pub mod image;
 pub mod machine;
 pub mod memory;
+pub mod order;
 pub mod profile;
 mod state;
 mod sysreg;
 pub mod timer;
+mod width;
 
 pub use cost::Cost;
 pub use machine::{AfterReset, Machine, MachineConfig, Stop};

@@ -125,8 +125,12 @@ fn start(state: State, config: &MachineConfig, image: &Image) -> Result<Engine> 
     let at = config.load_address;
     let wfe = cpu::wfe_addresses(&image.bytes, at);
     let pc = if config.preamble.is_empty() { at } else { PREAMBLE_ADDRESS };
-    cpu::new(state, config.level, pc, TREE_ADDRESS, &wfe)
-        .map_err(|error| anyhow::anyhow!("the Unicorn engine refused: {error:?}"))
+    let mut engine = cpu::new(state, config.level, pc, TREE_ADDRESS, &wfe);
+    // A guest of somebody else's may move its code, and its barriers with it.
+    if let (Ok(engine), None) = (&mut engine, &config.foreign_tree) {
+        cpu::watch_barriers(engine, &image.bytes, at).map_err(|error| anyhow::anyhow!("code hooks: {error:?}"))?;
+    }
+    engine.map_err(|error| anyhow::anyhow!("the Unicorn engine refused: {error:?}"))
 }
 
 /// A virtual Pi 4.
@@ -289,40 +293,7 @@ impl Machine {
         {
             let _ = write!(text, "  in {name}+{offset:#x}");
         }
-        const GENERAL: [R; 31] = [
-            R::X0,
-            R::X1,
-            R::X2,
-            R::X3,
-            R::X4,
-            R::X5,
-            R::X6,
-            R::X7,
-            R::X8,
-            R::X9,
-            R::X10,
-            R::X11,
-            R::X12,
-            R::X13,
-            R::X14,
-            R::X15,
-            R::X16,
-            R::X17,
-            R::X18,
-            R::X19,
-            R::X20,
-            R::X21,
-            R::X22,
-            R::X23,
-            R::X24,
-            R::X25,
-            R::X26,
-            R::X27,
-            R::X28,
-            R::X29,
-            R::X30,
-        ];
-        for (index, register) in GENERAL.into_iter().enumerate() {
+        for (index, register) in cpu::GENERAL.into_iter().enumerate() {
             let start = if index % 4 == 0 { "\n  " } else { "  " };
             let _ = write!(text, "{start}x{index:<2} {:#018x}", read(register));
         }
@@ -405,6 +376,10 @@ impl Machine {
         let state = self.engine.get_data();
         let mut all = self.earlier_findings.clone();
         all.extend_from_slice(state.board.findings());
+        all.extend_from_slice(state.order.findings());
+        if self.config.foreign_tree.is_none() {
+            all.extend_from_slice(state.width.findings());
+        }
         let (count, addresses) = state.ram.uncleaned();
         if count > 0 {
             let text = format!(

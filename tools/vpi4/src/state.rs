@@ -2,8 +2,10 @@
 
 use crate::cost::{Cost, TimeBase};
 use crate::memory::Ram;
+use crate::order::Order;
 use crate::profile::Profile;
 use crate::timer::Timer;
+use crate::width::Width;
 use board::board::Board;
 use std::collections::VecDeque;
 
@@ -127,6 +129,9 @@ pub struct State {
     /// Time at the start of the current block, cycles.
     pub block_cycles: u64,
     pub block_pc: u64,
+    pub block_bytes: u32,
+    pub order: Order,
+    pub width: Width,
     /// Next cycle at which something other than the guest happens.
     pub next_event: u64,
     pub limit: u64,
@@ -173,6 +178,9 @@ impl State {
             cycles: 0,
             block_cycles: 0,
             block_pc: 0,
+            block_bytes: 0,
+            order: Order::default(),
+            width: Width::default(),
             next_event: 0,
             limit: u64::MAX,
             board,
@@ -297,6 +305,7 @@ impl State {
         self.stats.genet_reads += u64::from(GENET.contains(&address));
         let now = self.now_ns();
         self.ram.begin_step();
+        self.order.device_read(address);
         let value = self.board.read(now, address, size as u8, &mut self.ram);
         self.note(now, false, address, size, value);
         self.settle();
@@ -309,6 +318,7 @@ impl State {
         self.stats.genet_writes += u64::from(GENET.contains(&address));
         let now = self.now_ns();
         self.note(now, true, address, size, value);
+        self.order.device_write(now, self.block_pc, address);
         self.ram.begin_step();
         self.board.write(now, address, size as u8, value, &mut self.ram);
         self.settle();

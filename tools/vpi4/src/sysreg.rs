@@ -82,6 +82,11 @@ pub fn cache_operation(state: &mut State, register: &Register) {
     }
     let address = register.val;
     match (register.op1, register.crm, register.op2) {
+        (0, 6, 1) => state.order.invalidate(state.now_ns(), state.block_pc, address),
+        (3, 10 | 11 | 14, 1) => state.order.clean(address),
+        _ => {}
+    }
+    match (register.op1, register.crm, register.op2) {
         (0, 6, 1) => state.ram.invalidate_line(address),
         (3, 10 | 11, 1) => state.ram.clean_line(address),
         (3, 14, 1) => {
