@@ -19,8 +19,8 @@ use kernel::irq::{self, GenetRegisters};
 use kernel::kept::{Kept, ResetReason, State, reset_reason};
 use kernel::mem::{dma, heap, kept};
 use kernel::port::{BoardClock, BoardGenet, BoardPort};
-use netbench::Hello;
 use netbench::record::Recorder;
+use netbench::{FoundSummary, Hello};
 use phy::Bcm54210e;
 
 const VERSION: &str = env!("CARGO_PKG_VERSION");
@@ -278,7 +278,9 @@ fn bring_up(facts: &Facts<'_>, recorder: &mut Recorder, out: &mut Console) -> Re
             return Err("genet.absent");
         }
     };
+    let mut summary = FoundSummary::default();
     genet::found(&registers, |block, name, offset, value| {
+        summary.note(block, name, value);
         recorder.record(&mut Console, "found", |r| {
             r.word("block", block);
             r.word("reg", name);
@@ -305,6 +307,7 @@ fn bring_up(facts: &Facts<'_>, recorder: &mut Recorder, out: &mut Console) -> Re
         writeln!(out, "  GENET   revision {revision:#010x}, PHY {:#010x} at MDIO address {}", phy.id(), phy.address());
     let address = phy.address();
     Bcm54210e::found(&mut genet.mdio(), address, |name, offset, value| {
+        summary.note("phy", name, value.into());
         recorder.record(&mut Console, "found", |r| {
             r.word("block", "phy");
             r.word("reg", name);
@@ -312,6 +315,7 @@ fn bring_up(facts: &Facts<'_>, recorder: &mut Recorder, out: &mut Console) -> Re
             r.hex("value", value.into());
         });
     });
+    let _ = summary.write(out);
     BoardPort::new(genet, phy, facts.mac).map_err(|error| {
         let _ = writeln!(out, "PHY: {error}");
         "phy.failed"

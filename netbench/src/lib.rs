@@ -14,6 +14,7 @@
 extern crate alloc;
 
 pub mod failure;
+mod found;
 pub mod http;
 mod meter;
 mod net;
@@ -29,6 +30,7 @@ mod sweep;
 mod table;
 mod transfer;
 
+pub use found::FoundSummary;
 pub use genet::{ApplyError, FrameStamp, LinkState, RxReadback, RxSettings};
 pub use run::{Outcome, report_problems, run};
 pub use session::Session;

@@ -62,6 +62,7 @@ fn registers_found_at_boot_are_what_a_driver_gets_that_never_writes_them() {
     });
     assert!(number(&result(&text, "linux"), "payload_bps") > 900_000_000);
     assert!(number(&result(&text, "freebsd"), "payload_bps") < 70_000_000);
+    assert!(text.contains("interrupt after 511 frames or 4096 ticks = 33.554 ms"), "{text}");
 }
 
 #[test]
