@@ -13,12 +13,14 @@ use kernel::board::property::{Clock, Tag, mac_of};
 use kernel::board::tree::{BoardTree, BootPath};
 use kernel::board::uart::{self, Console};
 use kernel::board::{gic, gpio, watchdog};
-use kernel::commands::{Command, LineEditor, parse};
+use kernel::commands::{self, Command, parse};
 use kernel::crash::crash;
 use kernel::irq::{self, GenetRegisters};
 use kernel::kept::{Kept, ResetReason, State, reset_reason};
+use kernel::line::{LineEditor, PROMPT};
 use kernel::mem::{dma, heap, kept};
 use kernel::port::{BoardClock, BoardGenet, BoardPort};
+use netbench::presets::PRESETS;
 use netbench::record::Recorder;
 use netbench::{FoundSummary, Hello};
 use phy::Bcm54210e;
@@ -339,11 +341,16 @@ fn run(port: &mut Result<BoardPort, &'static str>, recorder: &mut Recorder, word
 /// Serves commands for ever.
 fn console(mut port: Result<BoardPort, &'static str>, recorder: &mut Recorder, bootargs: &str) -> ! {
     let mut editor = LineEditor::default();
-    let _ = write!(Console, "\nCommands: help, run [gb.KEY=VALUE ...], reprint, reboot, crash KIND\n> ");
+    let _ = write!(
+        Console,
+        "\nCommands: help, run [gb.KEY=VALUE ...], presets, reprint, reboot, crash KIND (Tab completes)\n{PROMPT}"
+    );
     kept::note(format_args!("console: waiting for a command"));
     loop {
         while let Some(byte) = uart::read_byte() {
-            let Some(line) = editor.push(byte) else { continue };
+            let mut words =
+                commands::NAMES.into_iter().chain(netbench::plan::KEYS).chain(PRESETS.iter().map(|p| p.name));
+            let Some(line) = editor.push(byte, &mut words, &mut Console) else { continue };
             let _ = writeln!(Console);
             match line.and_then(|line| parse(line).map(|command| (command, line))) {
                 Ok((Command::Nothing, _)) => {}
@@ -356,7 +363,7 @@ fn console(mut port: Result<BoardPort, &'static str>, recorder: &mut Recorder, b
                     let _ = writeln!(Console, "{error}");
                 }
             }
-            let _ = write!(Console, "> ");
+            let _ = write!(Console, "{PROMPT}");
         }
         irq::turn();
         let now_ns = counter::now_ns();
@@ -386,6 +393,7 @@ fn obey(
                 Console,
                 "run            the plan of the boot arguments\n\
                  run gb.K=V ..  another plan: gb.presets=linux,poll gb.url=http://HOST/FILE gb.flows=1,4 gb.repeats=3 ...\n\
+                 presets        what the presets stand for, and what of a driver they do not reproduce\n\
                  reprint        the kept records again\n\
                  reboot         resets the board\n\
                  crash KIND     fails on purpose, to try the watchdog and the reports: wedge, panic, abort or heap"
@@ -395,6 +403,11 @@ fn obey(
             let text = core::str::from_utf8(line).unwrap_or("");
             let words = text.trim_start().strip_prefix("run").unwrap_or("").trim();
             run(port, recorder, if words.is_empty() { bootargs } else { words });
+        }
+        Command::Presets => {
+            for preset in &PRESETS {
+                let _ = writeln!(Console, "{:<10} {}; not: {}", preset.name, preset.about, preset.missing);
+            }
         }
         Command::Reprint => recorder.reprint(&mut Console, |_| uart::flush()),
         Command::Reboot => {

@@ -19,6 +19,7 @@ pub mod fault;
 #[cfg(target_os = "none")]
 pub mod irq;
 pub mod kept;
+pub mod line;
 #[cfg(target_os = "none")]
 pub mod logger;
 #[cfg(target_os = "none")]

@@ -119,7 +119,7 @@ const NUMBERS: [NumberKey; 8] = [
 ];
 
 /// All keys, for the message about a misspelt one.
-const KEYS: [&str; 11] = [
+pub const KEYS: [&str; 11] = [
     "gb.url",
     "gb.presets",
     "gb.flows",

@@ -135,6 +135,9 @@ fn a_board_whose_genet_does_not_answer() {
 fn the_console_obeys_after_a_session() {
     let (stop, _, mut machine) = boot(SHORT, |_| {});
     assert_eq!(stop, Stop::Bye("ok".to_owned()));
+    machine.type_text(b"pre\t\r");
+    assert_eq!(machine.run_until_text("presets"), Stop::Text, "echo and completion");
+    assert_eq!(machine.run_until_text("NetBSD bcmgenet"), Stop::Text);
     machine.type_text(b"hepl\r");
     assert_eq!(machine.run_until_text("no such command. Try: help"), Stop::Text);
     machine.type_text(b"run gb.presets=poll gb.warmup_ms=5 gb.window_ms=20\r");
