@@ -39,7 +39,8 @@ impl Line {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Escape {
     None,
-    Escape,
+    /// After ESC.
+    Begun,
     /// After ESC [ or ESC O: until a letter or `~`.
     Sequence,
 }
@@ -80,8 +81,8 @@ impl LineEditor {
         match (self.escape, byte) {
             // A line ends whatever was begun.
             (_, b'\r' | b'\n') => return Some(self.enter()),
-            (Escape::Escape, b'[' | b'O') => self.escape = Escape::Sequence,
-            (Escape::Escape, _) => self.escape = Escape::None,
+            (Escape::Begun, b'[' | b'O') => self.escape = Escape::Sequence,
+            (Escape::Begun, _) => self.escape = Escape::None,
             (Escape::Sequence, 0x40..=0x7e) => {
                 self.escape = Escape::None;
                 match byte {
@@ -91,7 +92,7 @@ impl LineEditor {
                 }
             }
             (Escape::Sequence, _) => {}
-            (Escape::None, 0x1b) => self.escape = Escape::Escape,
+            (Escape::None, 0x1b) => self.escape = Escape::Begun,
             (Escape::None, 0x08 | 0x7f) => self.rub_out(1, out),
             (Escape::None, 0x15) => self.rub_out(self.line.len, out), // Ctrl-U
             (Escape::None, 0x17) => self.rub_out(self.last_word(), out), // Ctrl-W
