@@ -7,6 +7,7 @@
 use crate::access::{self, Access};
 use crate::link::{common_at_speed, resolve_mode, resolve_pause};
 use crate::regs::*;
+use crate::settings::{LinkMode, LinkSettings};
 use crate::{Clock, LinkState, MdioBus, MdioError, PhyError, Speed};
 use tock_registers::LocalRegisterCopy;
 
@@ -17,6 +18,8 @@ const ID_MASK: u32 = 0xffff_fff0;
 const EEE_100TX: u16 = 0x0002;
 /// EEE mask of 1000BASE-T.
 const EEE_1000T: u16 = 0x0004;
+/// How long the signal is away before a forced mode, us.
+const LINK_BREAK_US: u32 = 10_000;
 /// From power-down to the first register access that must work, us.
 const POWER_UP_US: u32 = 1_000;
 
@@ -92,6 +95,8 @@ pub struct Bcm54210e {
     id: u32,
     /// EEE modes offered, as last read from the PHY.
     eee_advertised: u16,
+    /// EEE modes offered before we wrote any.
+    eee_found: Option<u16>,
     /// What the last look found, if it found a link.
     last: Option<LinkState>,
     /// Times that a link went.
@@ -109,7 +114,7 @@ impl Bcm54210e {
             match read_id(bus, address)? {
                 Some(id) if id & ID_MASK == BCM54210E_ID => {
                     log::debug!("PHY {id:#010x} at MDIO address {address}");
-                    return Ok(Bcm54210e { address, id, eee_advertised: 0, last: None, losses: 0 });
+                    return Ok(Bcm54210e { address, id, eee_advertised: 0, eee_found: None, last: None, losses: 0 });
                 }
                 Some(id) => other = other.or(Some((address, id))),
                 None => {}
@@ -133,22 +138,61 @@ impl Bcm54210e {
         self.address
     }
 
-    /// Sets clock delays and advertisement, and restarts autonegotiation if it has to: because the offer changed or
-    /// because there is no link. A link whose offer is as wanted is left alone; restarting it costs 2 to 3 s.
+    /// [`Self::set`] with this offer and everything else as by default.
     ///
     /// # Errors
-    /// The bus failed; the PHY may be half set up and can be started again.
+    /// As there.
     pub fn start<B: MdioBus, C: Clock>(
         &mut self,
         bus: &mut B,
         clock: &C,
         advertise: Advertise,
     ) -> Result<StartAction, PhyError> {
+        self.negotiate(bus, clock, &LinkSettings::default(), &advertise)
+    }
+
+    /// Sets clock delays and offer or forced mode, and restarts the link if it has to: because the offer changed or
+    /// because there is no link. A link that is as wanted is left alone; restarting it costs 2 to 3 s.
+    ///
+    /// # Errors
+    /// The bus failed; the PHY may be half set up and can be set again.
+    pub fn set<B: MdioBus, C: Clock>(
+        &mut self,
+        bus: &mut B,
+        clock: &C,
+        want: &LinkSettings,
+    ) -> Result<StartAction, PhyError> {
+        let found = if want.eee.is_none() { self.note_found(bus)? } else { 0 };
+        match want.mode {
+            LinkMode::Forced { speed, full_duplex } => {
+                self.force(bus, clock, want, &want.advertise(found), (speed, full_duplex))
+            }
+            LinkMode::Auto | LinkMode::AutoAt(_) => self.negotiate(bus, clock, want, &want.advertise(found)),
+        }
+    }
+
+    /// EEE modes that the PHY offered when it was met, before anything was written.
+    fn note_found<B: MdioBus>(&mut self, bus: &mut B) -> Result<u16, PhyError> {
+        let found = match self.eee_found {
+            Some(found) => found,
+            None => Access::new(bus, self.address).read_mmd(access::EEE_ADVERTISEMENT)?,
+        };
+        self.eee_found = Some(found);
+        Ok(found)
+    }
+
+    fn negotiate<B: MdioBus, C: Clock>(
+        &mut self,
+        bus: &mut B,
+        clock: &C,
+        want: &LinkSettings,
+        advertise: &Advertise,
+    ) -> Result<StartAction, PhyError> {
         self.last = None;
         let mut phy = Access::new(bus, self.address);
         let woken = wake(&mut phy, clock)?;
-        set_clock_delays(&mut phy)?;
-        let changed = offer(&mut phy, &advertise)?;
+        set_clock_delays(&mut phy, want)?;
+        let changed = offer(&mut phy, advertise, &mut self.eee_found)?;
         self.eee_advertised = phy.read_mmd(access::EEE_ADVERTISEMENT)?;
         if self.eee_advertised != advertise.eee {
             log::warn!("EEE advertisement stayed {:#06x}, wanted {:#06x}", self.eee_advertised, advertise.eee);
@@ -159,6 +203,34 @@ impl Bcm54210e {
             return Ok(StartAction::LeftAlone);
         }
         let control = BMCR::AN_ENABLE::SET + BMCR::RESTART_AN::SET + BMCR::FULL_DUPLEX::SET + BMCR::SPEED_MSB::SET;
+        phy.write(BMCR_REGISTER, control.value)?;
+        Ok(StartAction::Restarted)
+    }
+
+    /// Speed and duplex without negotiation. The link goes and comes.
+    fn force<B: MdioBus, C: Clock>(
+        &mut self,
+        bus: &mut B,
+        clock: &C,
+        want: &LinkSettings,
+        advertise: &Advertise,
+        (speed, full_duplex): (Speed, bool),
+    ) -> Result<StartAction, PhyError> {
+        self.last = None;
+        let mut phy = Access::new(bus, self.address);
+        set_clock_delays(&mut phy, want)?;
+        let changed = offer(&mut phy, advertise, &mut self.eee_found)?;
+        self.eee_advertised = phy.read_mmd(access::EEE_ADVERTISEMENT)?;
+        let control = BMCR::SPEED_LSB.val((speed == Speed::Mbps100).into())
+            + BMCR::SPEED_MSB.val((speed == Speed::Mbps1000).into())
+            + BMCR::FULL_DUPLEX.val(full_duplex.into());
+        let linked = read_status(&mut phy)?.1.is_set(BMSR::LINK);
+        if linked && !changed && phy.read(BMCR_REGISTER)? == control.value {
+            return Ok(StartAction::LeftAlone);
+        }
+        // Loopback takes the signal from the wire, so that the partner sees the link go (brgphy of the BSDs).
+        phy.write(BMCR_REGISTER, BMCR::LOOPBACK::SET.value)?;
+        clock.delay_us(LINK_BREAK_US);
         phy.write(BMCR_REGISTER, control.value)?;
         Ok(StartAction::Restarted)
     }
@@ -314,21 +386,25 @@ fn wake<B: MdioBus, C: Clock>(phy: &mut Access<'_, B>, clock: &C) -> Result<bool
     Ok(true)
 }
 
-/// RGMII with the receive clock delayed here and the transmit clock delayed in the MAC.
-fn set_clock_delays<B: MdioBus>(phy: &mut Access<'_, B>) -> Result<(), MdioError> {
+/// RGMII clocks: which of them are delayed here and not in the MAC or on the board.
+fn set_clock_delays<B: MdioBus>(phy: &mut Access<'_, B>, want: &LinkSettings) -> Result<(), MdioError> {
     let misc = phy.read_aux(AUX_MISC_SHADOW)?;
-    if !AUX_CONTROL::RXC_SKEW.is_set(misc) {
-        phy.write_aux_misc(AUX_CONTROL::RXC_SKEW::SET.modify(misc))?;
+    if AUX_CONTROL::RXC_SKEW.is_set(misc) != want.rxc_skew {
+        phy.write_aux_misc(AUX_CONTROL::RXC_SKEW.val(want.rxc_skew.into()).modify(misc))?;
     }
     let clock = phy.read_shadow(CLOCK_CONTROL_SHADOW)?;
-    if SHADOW::GTXCLK_DELAY.is_set(clock) {
-        phy.write_shadow(CLOCK_CONTROL_SHADOW, SHADOW::GTXCLK_DELAY::CLEAR.modify(clock))?;
+    if SHADOW::GTXCLK_DELAY.is_set(clock) != want.gtxclk_delay {
+        phy.write_shadow(CLOCK_CONTROL_SHADOW, SHADOW::GTXCLK_DELAY.val(want.gtxclk_delay.into()).modify(clock))?;
     }
     Ok(())
 }
 
-/// Writes the advertisement where it differs. True if it did.
-fn offer<B: MdioBus>(phy: &mut Access<'_, B>, advertise: &Advertise) -> Result<bool, MdioError> {
+/// Writes the advertisement where it differs. True if it did. `eee_found` keeps what EEE was at the first time.
+fn offer<B: MdioBus>(
+    phy: &mut Access<'_, B>,
+    advertise: &Advertise,
+    eee_found: &mut Option<u16>,
+) -> Result<bool, MdioError> {
     let mut changed = false;
     for (register, want) in [(ANAR_REGISTER, advertise.anar()), (GIGABIT_CONTROL_REGISTER, advertise.gigabit_control())]
     {
@@ -337,7 +413,9 @@ fn offer<B: MdioBus>(phy: &mut Access<'_, B>, advertise: &Advertise) -> Result<b
             changed = true;
         }
     }
-    if phy.read_mmd(access::EEE_ADVERTISEMENT)? != advertise.eee {
+    let eee = phy.read_mmd(access::EEE_ADVERTISEMENT)?;
+    eee_found.get_or_insert(eee);
+    if eee != advertise.eee {
         phy.write_mmd(access::EEE_ADVERTISEMENT, advertise.eee)?;
         changed = true;
     }

@@ -13,8 +13,10 @@ mod bus;
 mod error;
 mod link;
 mod regs;
+mod settings;
 
 pub use bcm54210e::{Advertise, Bcm54210e, StartAction};
 pub use bus::{Clock, MdioBus, MdioError};
 pub use error::PhyError;
 pub use link::{LinkState, Speed, resolve_mode, resolve_pause};
+pub use settings::{LinkMode, LinkSettings};

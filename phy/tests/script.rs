@@ -1,6 +1,6 @@
 //! The PHY driver against a script: each bus access in its order, nothing more, nothing left over.
 
-use phy::{Advertise, Bcm54210e, Clock, LinkState, MdioBus, MdioError, PhyError, Speed, StartAction};
+use phy::{Advertise, Bcm54210e, Clock, LinkMode, LinkSettings, LinkState, MdioBus, MdioError, PhyError, Speed, StartAction};
 use std::cell::Cell;
 use std::collections::VecDeque;
 
@@ -172,6 +172,67 @@ fn offers_can_be_narrowed() {
     ]);
     phy.start(&mut bus, &StoppedClock::default(), advertise).unwrap();
     bus.done();
+}
+
+#[test]
+fn a_mode_is_forced_once_and_left_for_negotiation_again() {
+    let mut bus = Script::default();
+    let mut phy = found_phy(&mut bus);
+    let eee = mmd_read(7, 60, 0);
+    let mode = LinkMode::Forced { speed: Speed::Mbps100, full_duplex: true };
+    let forced = LinkSettings { mode, ..LinkSettings::default() };
+    bus.expect(&[
+        DELAYS_SET,
+        &[R(4, 0x0de1), W(4, 0x0001), R(9, 0x0300), W(9, 0)],
+        &eee,
+        &eee,
+        LINK_UP,
+        &[W(0, 0x4000), W(0, 0x2100)],
+    ]);
+    assert_eq!(phy.set(&mut bus, &StoppedClock::default(), &forced), Ok(StartAction::Restarted));
+    bus.expect(&[DELAYS_SET, &[R(4, 0x0001), R(9, 0)], &eee, &eee, LINK_UP, &[R(0, 0x2100)]]);
+    assert_eq!(phy.set(&mut bus, &StoppedClock::default(), &forced), Ok(StartAction::LeftAlone));
+    let only_100 = LinkSettings { mode: LinkMode::AutoAt(Speed::Mbps100), pause: false, ..LinkSettings::default() };
+    bus.expect(&[
+        &[R(0, 0x2100), W(0, 0x1000)],
+        DELAYS_SET,
+        &[R(4, 0x0001), W(4, 0x0981), R(9, 0)],
+        &eee,
+        &eee,
+        LINK_UP,
+        RESTART,
+    ]);
+    assert_eq!(phy.set(&mut bus, &StoppedClock::default(), &only_100), Ok(StartAction::Restarted));
+}
+
+#[test]
+fn eee_as_found_is_what_the_first_look_saw() {
+    let mut bus = Script::default();
+    let mut phy = found_phy(&mut bus);
+    let set: &[Step] = &[R(4, 0x0de1), R(9, 0x0300)];
+    bus.expect(&[
+        AWAKE,
+        DELAYS_SET,
+        set,
+        &mmd_read(7, 60, 6),
+        &mmd_write(7, 60, 0),
+        &mmd_read(7, 60, 0),
+        LINK_UP,
+        RESTART,
+    ]);
+    start(&mut bus, &mut phy);
+    let as_found = LinkSettings { eee: None, ..LinkSettings::default() };
+    bus.expect(&[
+        AWAKE,
+        DELAYS_SET,
+        set,
+        &mmd_read(7, 60, 0),
+        &mmd_write(7, 60, 6),
+        &mmd_read(7, 60, 6),
+        LINK_UP,
+        RESTART,
+    ]);
+    assert_eq!(phy.set(&mut bus, &StoppedClock::default(), &as_found), Ok(StartAction::Restarted));
 }
 
 #[test]
