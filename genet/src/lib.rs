@@ -42,5 +42,5 @@ pub use found::{check_revision, found};
 pub use interrupt::{Pending, acknowledge};
 pub use io::{DmaMemory, Registers};
 pub use mdio::Mdio;
-pub use phy::{Clock, LinkState, Speed};
+pub use phy::{Clock, LinkMode, LinkSettings, LinkState, PhyError, Speed};
 pub use settings::{ApplyError, FrameStamp, MAX_THRESHOLD, Pause, Posted, RING_SIZE, RxMode, RxReadback, RxSettings};

@@ -6,7 +6,7 @@ use crate::irq::{self, GenetRegisters};
 use crate::mem::dma::DmaRegion;
 use genet::{ApplyError, FrameStamp, Genet, LinkState, RxMode, RxReadback, RxSettings};
 use netbench::{Load, Port, Totals};
-use phy::{Advertise, Bcm54210e, PhyError};
+use phy::{Advertise, Bcm54210e, Clock, LinkSettings, PhyError, StartAction};
 use smoltcp::phy::{Device, DeviceCapabilities};
 use smoltcp::time::Instant;
 
@@ -160,6 +160,25 @@ impl Port for BoardPort {
             return Err(ApplyError::NoInterrupt);
         }
         Ok(got)
+    }
+
+    fn set_link(&mut self, want: &LinkSettings) -> Result<bool, PhyError> {
+        let anew = self.phy.set(&mut self.genet.mdio(), &BoardClock, want)? == StartAction::Restarted;
+        if anew {
+            self.link = LinkState::default();
+            self.genet.link_changed(&self.link);
+            // The old link may still show for a moment.
+            self.link_due_ns = counter::now_ns() + LINK_POLL_NS;
+        }
+        Ok(anew)
+    }
+
+    fn spend(&mut self, ns: u64) {
+        BoardClock.delay_us((ns / 1_000) as u32);
+        let end_ns = counter::now_ns() + ns % 1_000;
+        while counter::now_ns() < end_ns {
+            core::hint::spin_loop();
+        }
     }
 
     fn totals(&mut self) -> Totals {

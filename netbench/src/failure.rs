@@ -4,7 +4,7 @@
 
 use crate::http::{HeadError, UrlError};
 use core::fmt;
-use genet::ApplyError;
+use genet::{ApplyError, PhyError};
 use smoltcp::wire::Ipv4Address;
 
 /// What went wrong.
@@ -84,6 +84,8 @@ pub enum Failure {
         /// Name of the setting, as in records.
         key: &'static str,
     },
+    /// The PHY could not be set.
+    Phy(PhyError),
     /// The driver could not apply the settings.
     SettingFailed(ApplyError),
 }
@@ -110,6 +112,7 @@ impl Failure {
             Failure::HttpShort { .. } => "http.short",
             Failure::Url(_) => "url.bad",
             Failure::SettingIgnored { .. } => "setting.ignored",
+            Failure::Phy(_) => "phy.failed",
             Failure::SettingFailed(_) => "setting.failed",
         }
     }
@@ -201,6 +204,7 @@ impl fmt::Display for Failure {
             Failure::SettingIgnored { key } => {
                 write!(f, "the hardware did not take `{key}`: the figures hold for the values read back")
             }
+            Failure::Phy(error) => write!(f, "the PHY could not be set: {error}"),
             Failure::SettingFailed(error) => write!(f, "the settings could not be applied: {error}"),
         }
     }

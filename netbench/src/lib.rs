@@ -13,12 +13,14 @@
 
 extern crate alloc;
 
+mod bench;
 pub mod failure;
 mod found;
 pub mod http;
 mod meter;
 mod net;
 pub mod plan;
+pub mod point;
 pub mod presets;
 pub mod record;
 pub mod result;
@@ -31,7 +33,7 @@ mod table;
 mod transfer;
 
 pub use found::FoundSummary;
-pub use genet::{ApplyError, FrameStamp, LinkState, RxReadback, RxSettings};
+pub use genet::{ApplyError, FrameStamp, LinkSettings, LinkState, PhyError, RxReadback, RxSettings};
 pub use run::{Outcome, report_problems, run};
 pub use session::Session;
 
@@ -49,6 +51,13 @@ pub trait Port: smoltcp::phy::Device {
 
     /// Writes receive settings and reads them back.
     fn apply(&mut self, want: &RxSettings) -> Result<RxReadback, ApplyError>;
+
+    /// Asks for another link. True: it is being made anew, which takes seconds; [`Self::link`] says when it is there.
+    /// A link given up for this is not a lost one.
+    fn set_link(&mut self, want: &LinkSettings) -> Result<bool, PhyError>;
+
+    /// The processor does something else for this long, ns, and takes interrupts meanwhile.
+    fn spend(&mut self, ns: u64);
 
     /// Counters since reset. May read many registers: not for use inside a window.
     fn totals(&mut self) -> Totals;
@@ -118,8 +127,21 @@ pub struct Totals {
     pub pause_sent: u64,
     /// PAUSE frames received.
     pub pause_received: u64,
+    /// Frames that arrived damaged: FCS, code, alignment, length, runts.
+    pub link_errors: u64,
+    /// Collisions of our frames.
+    pub collisions: u64,
+    /// Of these, late ones.
+    pub late_collisions: u64,
     /// Core time not spent asleep, ns.
     pub busy_ns: u64,
+}
+
+/// MIB counters of frames that the cable or the other end damaged. A frame may be in two of them.
+const LINK_ERRORS: [&str; 5] = ["rx_fcs", "rx_alignment", "rx_code", "rx_length", "rx_runt"];
+
+fn sum(counters: &genet::Counters, names: &[&str]) -> u64 {
+    names.iter().filter_map(|name| counters.mib(name)).sum()
 }
 
 impl Totals {
@@ -137,6 +159,9 @@ impl Totals {
             tx_frames: counters.tx_frames,
             pause_sent: counters.pause_sent(),
             pause_received: counters.pause_received(),
+            link_errors: sum(counters, &LINK_ERRORS),
+            collisions: sum(counters, &["tx_collisions"]),
+            late_collisions: sum(counters, &["tx_late_collision"]),
             busy_ns: load.busy_ns,
         }
     }

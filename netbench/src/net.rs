@@ -51,6 +51,7 @@ pub(crate) struct Net {
     /// What DHCP gave and cannot be used.
     unusable: Option<Failure>,
     next_port: u16,
+    window_b: u64,
 }
 
 /// smoltcp's clock. It counts microseconds.
@@ -81,7 +82,24 @@ impl Net {
         let dhcp = sockets.add(dhcp_socket);
         let dns = sockets.add(dns::Socket::new(&[], vec![None]));
         let next_port = FIRST_LOCAL_PORT + (now_ns / 1_000_000 % 8192) as u16;
-        Net { iface, sockets, flows, dhcp, dns, lease: None, lease_ns: 0, unusable: None, next_port }
+        Net { iface, sockets, flows, dhcp, dns, lease: None, lease_ns: 0, unusable: None, next_port, window_b }
+    }
+
+    /// Gives every flow a receive window of `window_b` bytes and acknowledgements that wait `ack_delay_ms` for another
+    /// segment. Allocates if the window is not what it was. Only while no connection is open.
+    pub fn fit(&mut self, window_b: u64, ack_delay_ms: u16) {
+        if window_b != self.window_b {
+            self.window_b = window_b;
+            // All old buffers go before the first new one comes. The places in the set stay: they are free when asked for.
+            self.flows.iter().for_each(|handle| drop(self.sockets.remove(*handle)));
+            for handle in &mut self.flows {
+                *handle = self.sockets.add(flow_socket(window_b as usize));
+            }
+        }
+        let delay = (ack_delay_ms > 0).then(|| Duration::from_millis(ack_delay_ms.into()));
+        for handle in &self.flows {
+            self.sockets.get_mut::<tcp::Socket>(*handle).set_ack_delay(delay);
+        }
     }
 
     /// The address in use.

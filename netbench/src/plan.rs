@@ -1,26 +1,40 @@
-//! The plan: what to measure, read from the boot arguments.
+//! The plan: what to measure, read from the boot arguments or the console.
 //!
 //! Owns the `gb.*` keys, their ranges and defaults, and the order of the points. Words of others
 //! (the board's firmware puts many around ours) are ignored; a `gb.` word that cannot be used is
 //! reported with what is allowed, and the rest still runs.
+//!
+//! A plan is a product: presets times the values of every axis ([`axis`]) times repeats.
 
+mod axis;
 mod problem;
 
+pub use axis::MAX_VALUES;
 pub use problem::PlanProblem;
 
 use crate::http::Url;
+use crate::point::{Point, Setup};
 use crate::presets::{self, PRESETS, Preset};
 use crate::rng::Rng;
 use alloc::string::String;
 use alloc::vec::Vec;
+use axis::{AXES, fitting_window_b};
 use core::ops::RangeInclusive;
 
 /// The virtual Pi's own peer. On a real network `gb.url` names a server there.
 pub const DEFAULT_URL: &str = "http://peer.genetbench.test/data";
 /// Memory for the receive windows of all flows, bytes.
 pub const WINDOW_MEMORY_BYTES: u64 = 4 << 20;
-
-const FLOWS: RangeInclusive<u64> = 1..=16;
+/// TCP receive window of a flow if the plan names none, bytes.
+const DEFAULT_WINDOW_B: u64 = 262_144;
+/// Most points of a plan, repeats not counted.
+pub const MAX_POINTS: usize = 500;
+/// Most runs of a plan.
+pub const MAX_RUNS: usize = 2_000;
+/// Printing, opening and probing around a window, ms.
+const AROUND_MS: u64 = 1_200;
+/// A link that has to be negotiated again, ms.
+const RELINK_MS: u64 = 4_000;
 
 /// What to measure and how.
 #[derive(Clone, Debug)]
@@ -29,24 +43,30 @@ pub struct Plan {
     pub url: String,
     /// Presets, in the order of the table.
     pub presets: Vec<&'static Preset>,
-    /// Numbers of simultaneous connections.
-    pub flows: Vec<u16>,
+    /// Axes with several values, or with one that is not the preset's: index into the table of axes, and values.
+    axes: Vec<(usize, Vec<u64>)>,
     /// Runs of each point.
     pub repeats: u32,
+    /// Runs of a point whose mean is not yet known well enough, at most; below [`Self::repeats`]: no more than these.
+    pub max_repeats: u32,
+    /// How well a point's mean rate is to be known: half the width of its 95 % interval, thousandths of the mean.
+    pub bound_milli: u64,
     /// Time before the window, ms.
     pub warmup_ms: u64,
     /// Measuring window, ms.
     pub window_ms: u64,
     /// Decides the order of the points.
     pub seed: u64,
-    /// TCP receive window of a flow, bytes.
-    pub window_b: u64,
     /// Small requests timed after each window.
     pub rtt_probes: u32,
     /// Ask for this many bytes of the file; 0 for all of it.
     pub range_b: u64,
     /// Time a link may take to come up, ms.
     pub link_wait_ms: u64,
+    /// Look for the cause instead of comparing settings.
+    pub verdict: bool,
+    /// The driver whose slowness is to be explained.
+    pub subject: &'static Preset,
     /// Words of the boot arguments that could not be used.
     pub problems: u32,
 }
@@ -56,48 +76,112 @@ impl Default for Plan {
         Plan {
             url: DEFAULT_URL.into(),
             presets: PRESETS.iter().collect(),
-            flows: alloc::vec![1],
+            axes: Vec::new(),
             repeats: 1,
+            max_repeats: 0,
+            bound_milli: 50,
             warmup_ms: 100,
             window_ms: 300,
             seed: 1,
-            window_b: 262_144,
             rtt_probes: 8,
             range_b: 0,
             link_wait_ms: 15_000,
+            verdict: false,
+            subject: presets::find("openbsd").unwrap_or(&PRESETS[0]),
             problems: 0,
         }
     }
 }
 
-/// One point in its place in the order.
-#[derive(Clone, Copy, Debug)]
-pub struct Point {
-    /// Settings to apply.
-    pub preset: &'static Preset,
-    /// Connections.
-    pub flows: u16,
-    /// Which of its repeats, from 1.
-    pub rep: u32,
-}
-
 impl Plan {
-    /// All points in the shuffled order in which they run.
+    /// All points in the order in which they run: shuffled, but for points that want the same link, which follow each
+    /// other within a repeat, because each change of it costs seconds.
     pub fn points(&self) -> Vec<Point> {
-        let mut points = Vec::new();
-        for rep in 1..=self.repeats {
-            for &flows in &self.flows {
-                points.extend(self.presets.iter().map(|&preset| Point { preset, flows, rep }));
+        let mut rng = Rng::new(self.seed);
+        let once = self.once();
+        (1..=self.repeats).flat_map(|rep| shuffled(&mut rng, &once, rep)).collect()
+    }
+
+    /// Every point once, in the order of the table.
+    pub fn once(&self) -> Vec<Point> {
+        let mut points: Vec<Point> = self.presets.iter().map(|&preset| self.base(preset)).collect();
+        for (index, values) in &self.axes {
+            let axis = &AXES[*index];
+            let with = |point: &Point, value: u64| {
+                let mut next = *point;
+                (axis.apply)(&mut next.setup, value);
+                next.is_preset = point.is_preset && !axis.is_setting;
+                next
+            };
+            points = points.iter().flat_map(|p| values.iter().map(move |&v| with(p, v))).take(MAX_POINTS).collect();
+        }
+        points
+    }
+
+    /// A preset with the plan's defaults for everything else.
+    pub(crate) fn base(&self, preset: &'static Preset) -> Point {
+        let setup = Setup {
+            rx: preset.settings,
+            link: preset.link,
+            flows: 1,
+            window_b: DEFAULT_WINDOW_B,
+            ack_delay_ms: 0,
+            burden_ns: 0,
+        };
+        Point { preset, is_preset: true, setup, rep: 1 }
+    }
+
+    /// `point` with the first value of every axis that the plan names.
+    pub(crate) fn with_axes(&self, mut point: Point, which: fn(&str) -> bool) -> Point {
+        for (index, values) in &self.axes {
+            let axis = &AXES[*index];
+            if let (true, Some(value)) = (which(axis.key), values.first()) {
+                (axis.apply)(&mut point.setup, *value);
+                point.is_preset &= !axis.is_setting;
             }
         }
-        Rng::new(self.seed).shuffle(&mut points);
-        points
+        point
+    }
+
+    /// The plan names values of this axis.
+    pub(crate) fn names(&self, key: &str) -> bool {
+        self.axes.iter().any(|(index, _)| AXES[*index].key == key)
     }
 
     /// Most connections of any point.
     pub fn max_flows(&self) -> u16 {
-        self.flows.iter().copied().max().unwrap_or(1)
+        self.values("gb.flows").max().unwrap_or(1) as u16
     }
+
+    /// Largest window of any point, bytes.
+    pub fn max_window_b(&self) -> u64 {
+        self.values("gb.window_b").max().unwrap_or(DEFAULT_WINDOW_B)
+    }
+
+    fn values<'a>(&'a self, key: &'a str) -> impl Iterator<Item = u64> + 'a {
+        self.axes.iter().filter(move |(index, _)| AXES[*index].key == key).flat_map(|(_, values)| values.iter().copied())
+    }
+
+    /// How long it takes, s, if `points` run in this order and the link is as the first one wants it.
+    pub fn estimate_s(&self, points: &[Point]) -> u64 {
+        let relinks = points.windows(2).filter(|pair| pair[0].setup.link != pair[1].setup.link).count() as u64;
+        let each_ms = self.warmup_ms + self.window_ms + AROUND_MS;
+        (points.len() as u64 * each_ms + relinks * RELINK_MS).div_ceil(1000)
+    }
+}
+
+/// `points` in a new order, the same link settings side by side.
+pub(crate) fn shuffled(rng: &mut Rng, points: &[Point], rep: u32) -> Vec<Point> {
+    let mut points: Vec<Point> = points.iter().map(|p| Point { rep, ..*p }).collect();
+    rng.shuffle(&mut points);
+    let mut links = Vec::new();
+    for point in &points {
+        if !links.contains(&point.setup.link) {
+            links.push(point.setup.link);
+        }
+    }
+    points.sort_by_key(|point| links.iter().position(|link| *link == point.setup.link));
+    points
 }
 
 /// A key whose value is one number.
@@ -107,52 +191,95 @@ struct NumberKey {
     set: fn(&mut Plan, u64),
 }
 
-const NUMBERS: [NumberKey; 8] = [
+const NUMBERS: [NumberKey; 10] = [
     NumberKey { name: "gb.repeats", range: 1..=100, set: |p, v| p.repeats = v as u32 },
+    NumberKey { name: "gb.max_repeats", range: 0..=100, set: |p, v| p.max_repeats = v as u32 },
+    NumberKey { name: "gb.bound_milli", range: 1..=1_000, set: |p, v| p.bound_milli = v },
     NumberKey { name: "gb.warmup_ms", range: 0..=60_000, set: |p, v| p.warmup_ms = v },
     NumberKey { name: "gb.window_ms", range: 10..=600_000, set: |p, v| p.window_ms = v },
     NumberKey { name: "gb.seed", range: 0..=u64::MAX, set: |p, v| p.seed = v },
-    NumberKey { name: "gb.window_b", range: 4_096..=1_048_576, set: |p, v| p.window_b = v },
     NumberKey { name: "gb.rtt_probes", range: 0..=1_000, set: |p, v| p.rtt_probes = v as u32 },
     NumberKey { name: "gb.range_b", range: 0..=u64::MAX, set: |p, v| p.range_b = v },
     NumberKey { name: "gb.link_wait_ms", range: 1_000..=600_000, set: |p, v| p.link_wait_ms = v },
+    NumberKey { name: "gb.verdict", range: 0..=1, set: |p, v| p.verdict = v == 1 },
 ];
 
-/// All keys, for the message about a misspelt one.
-pub const KEYS: [&str; 11] = [
-    "gb.url",
-    "gb.presets",
-    "gb.flows",
-    "gb.repeats",
-    "gb.warmup_ms",
-    "gb.window_ms",
-    "gb.seed",
-    "gb.window_b",
-    "gb.rtt_probes",
-    "gb.range_b",
-    "gb.link_wait_ms",
-];
+const OTHERS: [&str; 3] = ["gb.url", "gb.presets", "gb.subject"];
+const KEY_COUNT: usize = OTHERS.len() + NUMBERS.len() + AXES.len();
+
+/// All keys, for the message about a misspelt one and for completion.
+pub static KEYS: [&str; KEY_COUNT] = {
+    let mut keys = [""; KEY_COUNT];
+    let mut i = 0;
+    while i < KEY_COUNT {
+        keys[i] = if i < OTHERS.len() {
+            OTHERS[i]
+        } else if i < OTHERS.len() + NUMBERS.len() {
+            NUMBERS[i - OTHERS.len()].name
+        } else {
+            AXES[i - OTHERS.len() - NUMBERS.len()].key
+        };
+        i += 1;
+    }
+    keys
+};
 
 /// Reads the `gb.*` words of `bootargs`. Of a key that comes twice the last one holds.
 pub fn parse(bootargs: &str) -> (Plan, Vec<PlanProblem>) {
     let mut plan = Plan::default();
     let mut problems = Vec::new();
+    let mut presets = None;
     for word in bootargs.split_ascii_whitespace().filter(|w| w.starts_with("gb.")) {
         let (key, value) = word.split_once('=').unwrap_or((word, ""));
-        if let Err(problem) = set(&mut plan, key, value, &mut problems) {
+        if let Err(problem) = set(&mut plan, key, value, &mut presets, &mut problems) {
             problems.push(problem);
         }
     }
-    let fit = WINDOW_MEMORY_BYTES / plan.max_flows() as u64;
-    if plan.window_b > fit {
-        problems.push(PlanProblem::Memory { flows: plan.max_flows(), window_b: plan.window_b, used_b: fit });
-        plan.window_b = fit;
+    let changes_settings = plan.axes.iter().any(|(index, _)| AXES[*index].is_setting);
+    plan.presets = match presets {
+        Some(presets) => presets,
+        None if changes_settings => PRESETS[..1].iter().collect(),
+        None => plan.presets,
+    };
+    plan.axes.sort_by_key(|(index, _)| *index);
+    fit_windows(&mut plan, &mut problems);
+    let points = plan.axes.iter().fold(plan.presets.len(), |n, (_, values)| n.saturating_mul(values.len()));
+    if points > MAX_POINTS {
+        problems.push(PlanProblem::TooMany { key: "the plan", what: "points", limit: MAX_POINTS });
+    }
+    let points = points.clamp(1, MAX_POINTS);
+    if points * plan.repeats.max(plan.max_repeats) as usize > MAX_RUNS {
+        problems.push(PlanProblem::TooMany { key: "the plan", what: "runs", limit: MAX_RUNS });
+        let most = (MAX_RUNS / points) as u32;
+        (plan.repeats, plan.max_repeats) = (plan.repeats.min(most), plan.max_repeats.min(most));
     }
     plan.problems = problems.len() as u32;
     (plan, problems)
 }
 
-fn set(plan: &mut Plan, key: &str, value: &str, problems: &mut Vec<PlanProblem>) -> Result<(), PlanProblem> {
+/// Windows of all flows must fit into memory together.
+fn fit_windows(plan: &mut Plan, problems: &mut Vec<PlanProblem>) {
+    let fit = fitting_window_b(plan.max_flows());
+    let window_b = plan.max_window_b();
+    if window_b <= fit {
+        return;
+    }
+    problems.push(PlanProblem::Memory { flows: plan.max_flows(), window_b, used_b: fit });
+    for (index, values) in &mut plan.axes {
+        if AXES[*index].key == "gb.window_b" {
+            values.iter_mut().for_each(|value| *value = (*value).min(fit));
+            values.dedup();
+        }
+    }
+}
+
+fn set(
+    plan: &mut Plan,
+    key: &str,
+    value: &str,
+    presets: &mut Option<Vec<&'static Preset>>,
+    problems: &mut Vec<PlanProblem>,
+) -> Result<(), PlanProblem> {
     if !KEYS.contains(&key) {
         return Err(PlanProblem::UnknownKey { key: key.into(), nearest: problem::nearest(key, &KEYS) });
     }
@@ -163,47 +290,42 @@ fn set(plan: &mut Plan, key: &str, value: &str, problems: &mut Vec<PlanProblem>)
         (number.set)(plan, in_range(key, value, &number.range)?);
         return Ok(());
     }
+    if let Some(index) = AXES.iter().position(|axis| axis.key == key) {
+        let values = AXES[index].values(value, problems);
+        if !values.is_empty() {
+            plan.axes.retain(|(known, _)| *known != index);
+            plan.axes.push((index, values));
+        }
+        return Ok(());
+    }
     match key {
         "gb.url" => {
             Url::parse(value).map_err(|error| PlanProblem::Url { value: value.into(), error })?;
             plan.url = value.into();
         }
-        "gb.presets" => set_presets(plan, value, problems),
-        _ => set_flows(plan, value, problems),
+        "gb.subject" => plan.subject = presets::find(value).ok_or_else(|| unknown_preset("gb.subject", value))?,
+        _ => set_presets(presets, value, problems),
     }
     Ok(())
 }
 
-fn set_presets(plan: &mut Plan, value: &str, problems: &mut Vec<PlanProblem>) {
+fn unknown_preset(key: &'static str, name: &str) -> PlanProblem {
+    let names: [&str; PRESETS.len()] = core::array::from_fn(|i| PRESETS[i].name);
+    PlanProblem::UnknownPreset { key, name: name.into(), nearest: problem::nearest(name, &names) }
+}
+
+fn set_presets(presets: &mut Option<Vec<&'static Preset>>, value: &str, problems: &mut Vec<PlanProblem>) {
     let mut wanted: Vec<&'static Preset> = Vec::new();
     for name in value.split(',') {
         match presets::find(name) {
             Some(preset) if wanted.iter().all(|w| w.name != name) => wanted.push(preset),
             Some(_) => {}
             None if name == "all" => wanted = PRESETS.iter().collect(),
-            None => {
-                let names: [&str; PRESETS.len()] = core::array::from_fn(|i| PRESETS[i].name);
-                problems
-                    .push(PlanProblem::UnknownPreset { name: name.into(), nearest: problem::nearest(name, &names) });
-            }
+            None => problems.push(unknown_preset("gb.presets", name)),
         }
     }
     if !wanted.is_empty() {
-        plan.presets = wanted;
-    }
-}
-
-fn set_flows(plan: &mut Plan, value: &str, problems: &mut Vec<PlanProblem>) {
-    let mut wanted: Vec<u16> = Vec::new();
-    for word in value.split(',') {
-        match in_range("gb.flows", word, &FLOWS) {
-            Ok(flows) if !wanted.contains(&(flows as u16)) => wanted.push(flows as u16),
-            Ok(_) => {}
-            Err(problem) => problems.push(problem),
-        }
-    }
-    if !wanted.is_empty() {
-        plan.flows = wanted;
+        *presets = Some(wanted);
     }
 }
 

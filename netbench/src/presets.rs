@@ -6,7 +6,7 @@
 //! writes: the value found at boot stays. A preset reproduces the receive settings and nothing
 //! else of a driver; what is known to be missing is said in each.
 
-use genet::{Pause, Posted, RxMode, RxSettings};
+use genet::{LinkMode, LinkSettings, Pause, Posted, RxMode, RxSettings};
 
 /// One driver's receive settings.
 #[derive(Debug)]
@@ -19,6 +19,8 @@ pub struct Preset {
     pub missing: &'static str,
     /// What is asked of the hardware.
     pub settings: RxSettings,
+    /// What is asked of the link.
+    pub link: LinkSettings,
 }
 
 /// Descriptors of the receive ring.
@@ -37,6 +39,20 @@ const USUAL: RxSettings = RxSettings {
     mode: RxMode::Interrupt,
 };
 
+/// Linux: everything offered, EEE as the PHY has it at boot.
+const LINUX_LINK: LinkSettings = LinkSettings {
+    mode: LinkMode::Auto,
+    pause: true,
+    asymmetric_pause: true,
+    eee: None,
+    rxc_skew: true,
+    gtxclk_delay: false,
+};
+/// The BSDs, U-Boot: PAUSE is not offered (no MIIF_DOPAUSE; no pause in U-Boot's feature mask), EEE left alone.
+const NO_PAUSE_LINK: LinkSettings = LinkSettings { pause: false, asymmetric_pause: false, ..LINUX_LINK };
+/// Controls and drivers whose offer was not read: nothing that could get into the way.
+const PLAIN_LINK: LinkSettings = LinkSettings { eee: Some(0), ..LINUX_LINK };
+
 /// All presets, in the order of the table.
 pub static PRESETS: [Preset; 9] = [
     Preset {
@@ -44,23 +60,26 @@ pub static PRESETS: [Preset; 9] = [
         about: "Linux bcmgenet: an interrupt per frame, 256 buffers",
         missing: "ring 0 of newer versions, adaptive moderation (off by default), NAPI's polling under load",
         settings: USUAL,
+        link: LINUX_LINK,
     },
     Preset {
         name: "netbsd",
         about: "NetBSD bcmgenet: 10 frames or 57 us, PAUSE whether negotiated or not",
         missing: "softint scheduling",
         settings: RxSettings { threshold: Some(10), timeout_ticks: Some(7), pause: PAUSE_ALWAYS, ..USUAL },
+        link: NO_PAUSE_LINK,
     },
     Preset {
         name: "freebsd",
         about: "FreeBSD if_genet: coalescing registers as found, 256 buffers",
         missing: "64-byte status blocks and hardware check sums",
         settings: RxSettings { threshold: None, timeout_ticks: None, pause: PAUSE_ALWAYS, ..USUAL },
+        link: NO_PAUSE_LINK,
     },
     Preset {
         name: "openbsd",
         about: "OpenBSD bse: coalescing registers as found, 2 buffers posted, growing by need",
-        missing: "its link advertisement without PAUSE; read up to revision 1.8 only",
+        missing: "read up to revision 1.8 only",
         settings: RxSettings {
             threshold: None,
             timeout_ticks: None,
@@ -68,18 +87,21 @@ pub static PRESETS: [Preset; 9] = [
             pause: PAUSE_ALWAYS,
             ..USUAL
         },
+        link: NO_PAUSE_LINK,
     },
     Preset {
         name: "uboot",
         about: "U-Boot bcmgenet: polled, coalescing registers as found",
         missing: "its one frame a poll",
         settings: RxSettings { threshold: None, timeout_ticks: None, pause: PAUSE_ALWAYS, mode: RxMode::Poll, ..USUAL },
+        link: NO_PAUSE_LINK,
     },
     Preset {
         name: "9front",
         about: "9front ethergenet: 1 frame or 57 us, 256 buffers",
         missing: "its PAUSE policy was not read: as negotiated here",
         settings: RxSettings { threshold: Some(1), timeout_ticks: Some(7), ..USUAL },
+        link: PLAIN_LINK,
     },
     Preset {
         name: "amiga",
@@ -92,18 +114,21 @@ pub static PRESETS: [Preset; 9] = [
             xon: 8,
             ..USUAL
         },
+        link: PLAIN_LINK,
     },
     Preset {
         name: "ticks4096",
         about: "suspect: 33.554 ms of timeout and a threshold that is never reached",
         missing: "no driver asks for this; a register left alone might",
         settings: RxSettings { threshold: Some(511), timeout_ticks: Some(4096), ..USUAL },
+        link: PLAIN_LINK,
     },
     Preset {
         name: "poll",
         about: "control: no interrupts, the ring is read all the time",
         missing: "nothing",
         settings: RxSettings { mode: RxMode::Poll, ..USUAL },
+        link: PLAIN_LINK,
     },
 ];
 

@@ -2,13 +2,11 @@
 
 use crate::failure::Failure;
 use crate::meter::Meter;
-use crate::plan::Point;
-use crate::presets::Preset;
-use crate::record::{Fields, Recorder};
+use crate::point::{self, Point};
+use crate::record::Recorder;
 use crate::stats::{Histogram, Quantiles, SUSPECT_SPACING_NS};
-use crate::{RxReadback, Totals};
+use crate::{LinkState, RxReadback, Totals};
 use core::fmt::Write;
-use genet::{Pause, RxMode};
 
 /// One timeout tick, ns (8.192 us: 1024 cycles of a 125 MHz clock).
 const TICK_NS: u64 = 8_192;
@@ -21,11 +19,9 @@ pub struct RunResult {
     /// Run id, unique in a session.
     pub id: u32,
     /// What was asked for.
-    pub preset: &'static Preset,
-    /// Connections.
-    pub flows: u16,
-    /// Which of the point's repeats, from 1.
-    pub rep: u32,
+    pub point: Point,
+    /// The link it ran on, if there was one.
+    pub link: Option<LinkState>,
     /// As the hardware held it.
     pub got: Option<RxReadback>,
     /// Figures of the window, if one was measured.
@@ -76,6 +72,18 @@ pub struct Figures {
     pub discards_capped: bool,
     /// Frames found after unmasking.
     pub rescues: u64,
+    /// PAUSE frames that the MAC sent.
+    pub pause_sent: u64,
+    /// PAUSE frames that came.
+    pub pause_received: u64,
+    /// Frames that arrived damaged: FCS, code, alignment, length, runts.
+    pub link_errors: u64,
+    /// Collisions of our frames.
+    pub collisions: u64,
+    /// Of these, late ones.
+    pub late_collisions: u64,
+    /// Length of the window, ns.
+    pub window_ns: u64,
 }
 
 impl Figures {
@@ -110,64 +118,22 @@ impl Figures {
             discards: after.discards - before.discards,
             discards_capped: after.discards_capped > before.discards_capped,
             rescues: after.rescues - before.rescues,
+            pause_sent: after.pause_sent - before.pause_sent,
+            pause_received: after.pause_received - before.pause_received,
+            link_errors: after.link_errors - before.link_errors,
+            collisions: after.collisions - before.collisions,
+            late_collisions: after.late_collisions - before.late_collisions,
+            window_ns,
         }
-    }
-}
-
-/// Adds the parameters of a point, as asked.
-pub(crate) fn asked(r: &mut Fields<'_>, preset: &Preset) {
-    let s = &preset.settings;
-    r.word("preset", preset.name);
-    let found = |r: &mut Fields<'_>, key: &str, value: Option<u16>| match value {
-        Some(value) => r.num(key, value),
-        None => r.word(key, "found"),
-    };
-    found(r, "thr", s.threshold);
-    found(r, "tmo_ticks", s.timeout_ticks);
-    r.num("posted", s.posted.at_start());
-    r.num("xoff", s.xoff);
-    r.num("xon", s.xon);
-    match s.pause {
-        Pause::Negotiated => {
-            r.word("tx_pause", "auto");
-            r.word("rx_pause", "auto");
-        }
-        Pause::Forced { send, obey } => {
-            r.num("tx_pause", send as u8);
-            r.num("rx_pause", obey as u8);
-        }
-    }
-    r.word("mode", mode_word(s.mode));
-}
-
-/// Adds the parameters as the hardware holds them.
-pub(crate) fn read_back(r: &mut Fields<'_>, got: &RxReadback) {
-    r.num("thr_got", got.threshold);
-    r.num("tmo_ticks_got", got.timeout_ticks);
-    r.num("posted_got", got.posted);
-    r.num("xoff_got", got.xoff);
-    r.num("xon_got", got.xon);
-    r.num("tx_pause_got", got.send_pause as u8);
-    r.num("rx_pause_got", got.obey_pause as u8);
-    r.word("mode_got", mode_word(got.mode));
-}
-
-fn mode_word(mode: RxMode) -> &'static str {
-    match mode {
-        RxMode::Interrupt => "irq",
-        RxMode::Poll => "poll",
     }
 }
 
 /// One `plan` record.
-pub(crate) fn record_plan(recorder: &mut Recorder, out: &mut dyn Write, id: u32, point: &Point, window_b: u64) {
+pub(crate) fn record_plan(recorder: &mut Recorder, out: &mut dyn Write, id: u32, point: &Point) {
     recorder.record(out, "plan", |r| {
         r.num("run", id);
-        asked(r, point.preset);
-        r.num("rep", point.rep);
-        r.word("workload", "http");
-        r.num("flows", point.flows);
-        r.num("window_b", window_b);
+        point::asked(r, point);
+        point::workload(r, point);
     });
 }
 
@@ -211,9 +177,9 @@ pub(crate) fn record_window(recorder: &mut Recorder, out: &mut dyn Write, id: u3
 pub(crate) fn record_result(recorder: &mut Recorder, out: &mut dyn Write, result: &RunResult) {
     recorder.record(out, "result", |r| {
         r.num("run", result.id);
-        r.word("preset", result.preset.name);
-        r.num("flows", result.flows);
-        r.num("rep", result.rep);
+        r.word("preset", result.point.name());
+        r.num("flows", result.point.setup.flows);
+        r.num("rep", result.point.rep);
         r.word("rc", result.rc());
         if let Some(status) = result.failure.as_ref().and_then(Failure::http_status) {
             r.num("http_status", status);
@@ -241,5 +207,14 @@ pub(crate) fn record_result(recorder: &mut Recorder, out: &mut dyn Write, result
             r.num("discards_capped", true);
         }
         r.num("rescues", f.rescues);
+        for (key, count) in [
+            ("pause_sent", f.pause_sent),
+            ("pause_received", f.pause_received),
+            ("link_errors", f.link_errors),
+            ("collisions", f.collisions),
+            ("late_collisions", f.late_collisions),
+        ] {
+            r.maybe(key, Some(count).filter(|count| *count > 0));
+        }
     });
 }

@@ -1,18 +1,21 @@
 //! A plan from the link to the table.
 
+use crate::bench::Bench;
 use crate::failure::Failure;
-use crate::http::Url;
 use crate::net::{Lease, Net};
-use crate::plan::{Plan, PlanProblem};
-use crate::record::{Mac, Recorder};
-use crate::result::{self, RunResult};
-use crate::sweep::{Sweep, drain};
-use crate::transfer::Transfer;
+use crate::plan::{Plan, PlanProblem, shuffled};
+use crate::point::Point;
+use crate::record::Recorder;
+use crate::result::RunResult;
+use crate::rng::Rng;
+use crate::stats::Mean;
+use crate::sweep::drain;
 use crate::{Console, LinkState, Port, table};
+use alloc::string::String;
 use alloc::vec::Vec;
 
 /// How long DHCP may take, ms.
-const DHCP_WAIT_MS: u64 = 15_000;
+pub(crate) const DHCP_WAIT_MS: u64 = 15_000;
 /// Time between two looks at the link, ns.
 const LINK_LOOK_NS: u64 = 100_000_000;
 
@@ -68,7 +71,9 @@ pub fn run<P: Port, C: Console>(port: &mut P, console: &mut C, recorder: &mut Re
     });
     drain(port, console);
     if !results.is_empty() {
-        results.sort_by_key(|r| (plan.presets.iter().position(|p| core::ptr::eq(*p, r.preset)), r.flows, r.rep));
+        let order = plan.once();
+        results.sort_by_key(|r| (order.iter().position(|p| p.same_but_for_rep(&r.point)), r.point.rep));
+        warn_unsettled(console, plan, &results);
         let _ = table::print(console, &results, recorder.is_virtual());
     }
     drain(port, console);
@@ -83,71 +88,99 @@ fn sweep<P: Port, C: Console>(
     results: &mut Vec<RunResult>,
     facts: &mut Facts,
 ) -> Result<(), Failure> {
-    let url = Url::parse(&plan.url).map_err(Failure::Url)?;
-    let mut link = wait_for_link(port, console, plan.link_wait_ms)?;
-    let losses = port.link_losses();
-    let link_ns = port.now_ns();
-    record_link(recorder, console, &link, port.mac());
-    let mut net = Net::new(port, plan.max_flows(), plan.window_b, plan.seed);
-    console.note(format_args!("asking for an address by DHCP"));
-    let _ = writeln!(console, "DHCP: asking for an address (at most {} s)", DHCP_WAIT_MS / 1000);
-    let lease = wait_for_lease(port, &mut net).map_err(|failure| blame_link(port, losses, failure))?;
-    record_lease(recorder, console, &lease);
-    console.note(format_args!("looking up {}", url.host));
-    let _ = writeln!(console, "DHCP: {} from {}; looking up {}", lease.address, lease.server, url.host);
-    let address = net.resolve(port, &url.host).map_err(|failure| blame_link(port, losses, failure))?;
+    let mut bench = Bench::start(port, console, recorder, plan, plan.max_flows(), plan.max_window_b())?;
     let points = plan.points();
-    let range_b = (plan.range_b > 0).then_some(plan.range_b);
-    let transfer = Transfer::new((address, url.port), plan.max_flows(), &url, range_b);
-    let ids: Vec<u32> = points.iter().map(|_| recorder.take_run_id()).collect();
-    for (id, point) in ids.iter().zip(&points) {
-        result::record_plan(recorder, console, *id, point, plan.window_b);
-    }
-    let each_ms = plan.warmup_ms + plan.window_ms;
+    let ids = bench.announce(&points);
     let _ = writeln!(
-        console,
-        "GET {url} from {address}: {} runs of {each_ms} ms in the order of seed {}, about {} s with printing",
+        bench.console,
+        "GET {} from {}: {} runs of {} ms in the order of seed {}, about {} s with printing",
+        bench.url,
+        bench.address,
         points.len(),
+        plan.warmup_ms + plan.window_ms,
         plan.seed,
-        points.len() as u64 * (each_ms + 1_200) / 1000
+        plan.estimate_s(&points)
     );
-    let mut sweep = Sweep::new(net, transfer);
-    let mut recorded = lease;
     for (index, (id, point)) in ids.iter().zip(&points).enumerate() {
-        let lease = keep_lease(port, console, sweep.net())?;
-        if lease != recorded {
-            record_lease(recorder, console, &lease);
-            recorded = lease;
+        announce_run(bench.console, (index + 1, points.len()), point);
+        measure(&mut bench, *id, point, results, facts)?;
+    }
+    let mut rng = Rng::new(plan.seed ^ plan.max_repeats as u64);
+    for rep in plan.repeats + 1..=plan.max_repeats {
+        let open: Vec<Point> = plan.once().into_iter().filter(|p| !is_settled(p, results, plan.bound_milli)).collect();
+        if open.is_empty() {
+            break;
         }
         let _ = writeln!(
-            console,
-            "[{}/{}] {} ({}), {} flow{}",
-            index + 1,
-            points.len(),
-            point.preset.name,
-            point.preset.about,
-            point.flows,
-            if point.flows == 1 { "" } else { "s" }
+            bench.console,
+            "repeat {rep} of at most {}: {} points whose mean is not known to {} per mille yet",
+            plan.max_repeats,
+            open.len(),
+            plan.bound_milli
         );
-        console.note(format_args!("run {id}: {}, {} flows", point.preset.name, point.flows));
-        drain(port, console);
-        let losses = port.link_losses(); // looks now, however short ago it did
-        let found = wait_for_link(port, console, plan.link_wait_ms);
-        if let Ok(now) = &found
-            && *now != link
-        {
-            link = *now;
-            record_link(recorder, console, &link, port.mac());
+        let points = shuffled(&mut rng, &open, rep);
+        let ids = bench.announce(&points);
+        for (index, (id, point)) in ids.iter().zip(&points).enumerate() {
+            announce_run(bench.console, (index + 1, points.len()), point);
+            measure(&mut bench, *id, point, results, facts)?;
         }
-        let run = sweep.point(port, console, recorder, plan, (*id, point), found.map(|_| losses));
-        if let Some(failure) = &run.failure {
-            let _ = writeln!(console, "      {}: {failure}", failure.rc());
-        }
-        results.push(run);
-        facts.link_to_first_byte_us = sweep.first_body_ns.map(|ns| (ns - link_ns) / 1000);
-        facts.heap_b = port.heap_b();
     }
     Ok(())
+}
+
+fn announce_run<C: Console>(console: &mut C, (number, of): (usize, usize), point: &Point) {
+    let about = if point.is_preset { String::from(point.preset.about) } else { point.changes() };
+    let flows = point.setup.flows;
+    let s = if flows == 1 { "" } else { "s" };
+    let _ = writeln!(console, "[{number}/{of}] {} ({about}), {flows} flow{s}", point.name());
+}
+
+fn measure<P: Port, C: Console>(
+    bench: &mut Bench<'_, P, C>,
+    id: u32,
+    point: &Point,
+    results: &mut Vec<RunResult>,
+    facts: &mut Facts,
+) -> Result<(), Failure> {
+    let run = bench.measure(id, point)?;
+    if let Some(failure) = &run.failure {
+        let _ = writeln!(bench.console, "      {}: {failure}", failure.rc());
+    }
+    results.push(run);
+    facts.link_to_first_byte_us = bench.link_to_first_byte_us();
+    facts.heap_b = bench.port.heap_b();
+    Ok(())
+}
+
+/// The mean rate of a point is known within the bound.
+fn is_settled(point: &Point, results: &[RunResult], bound_milli: u64) -> bool {
+    mean_of(point, results).is_some_and(|mean| mean.half_width_milli <= bound_milli)
+}
+
+fn mean_of(point: &Point, results: &[RunResult]) -> Option<Mean> {
+    let rates = results.iter().filter(|r| r.point.same_but_for_rep(point));
+    Mean::of(rates.filter_map(|r| r.figures.as_ref()?.payload_bps))
+}
+
+/// Warns of points whose mean is not known as well as the plan asks for.
+fn warn_unsettled<C: Console>(console: &mut C, plan: &Plan, results: &[RunResult]) {
+    if plan.repeats.max(plan.max_repeats) < 2 {
+        return;
+    }
+    for point in plan.once() {
+        let Some(mean) = mean_of(&point, results).filter(|mean| mean.half_width_milli > plan.bound_milli) else { continue };
+        let changes = point.changes();
+        let _ = writeln!(
+            console,
+            "warning: {} {changes}: the mean of {} runs is known to +-{}.{} % only, {}.{} % were asked for",
+            point.name(),
+            mean.count,
+            mean.half_width_milli / 10,
+            mean.half_width_milli % 10,
+            plan.bound_milli / 10,
+            plan.bound_milli % 10
+        );
+    }
 }
 
 /// What to report for `failure`: the link, if it was lost more than `losses` times.
@@ -181,7 +214,7 @@ pub(crate) fn wait_for_link<P: Port, C: Console>(
 }
 
 /// The lease, after its end another one. Without one nothing more can be measured.
-fn keep_lease<P: Port, C: Console>(port: &mut P, console: &mut C, net: &mut Net) -> Result<Lease, Failure> {
+pub(crate) fn keep_lease<P: Port, C: Console>(port: &mut P, console: &mut C, net: &mut Net) -> Result<Lease, Failure> {
     net.poll(port);
     if let Some(lease) = net.lease() {
         return Ok(*lease);
@@ -208,34 +241,4 @@ pub(crate) fn wait_for_lease<P: Port>(port: &mut P, net: &mut Net) -> Result<Lea
         }
         net.wait(port, deadline_ns);
     }
-}
-
-fn record_link<C: Console>(recorder: &mut Recorder, console: &mut C, link: &LinkState, mac: [u8; 6]) {
-    let duplex = if link.full_duplex { "full" } else { "half" };
-    let _ = writeln!(console, "link: {} Mbit/s {duplex} duplex", link.speed.mbps());
-    recorder.record(console, "link", |r| {
-        r.num("up", link.up as u8);
-        r.num("speed_bps", link.speed.mbps() as u64 * 1_000_000);
-        r.word("duplex", duplex);
-        r.num("tx_pause", link.pause_tx as u8);
-        r.num("rx_pause", link.pause_rx as u8);
-        r.hex("eee_advertised", link.eee_advertised.into());
-        r.hex("eee_partner", link.eee_partner.into());
-        r.num("eee_active", link.eee_active as u8);
-        r.show("mac", Mac(mac));
-    });
-}
-
-fn record_lease<C: Console>(recorder: &mut Recorder, console: &mut C, lease: &Lease) {
-    recorder.record(console, "addr", |r| {
-        r.word("family", "ipv4");
-        r.show("address", lease.address);
-        r.word("source", "dhcp");
-        if let Some(router) = lease.router {
-            r.show("gateway", router);
-        }
-        if let Some(dns) = lease.dns {
-            r.show("dns", dns);
-        }
-    });
 }

@@ -39,7 +39,7 @@ impl Session {
     pub fn start<P: Port, C: Console>(port: &mut P, console: &mut C, plan: &Plan) -> Result<Session, Failure> {
         let url = Url::parse(&plan.url).map_err(Failure::Url)?;
         wait_for_link(port, console, plan.link_wait_ms)?;
-        let mut net = Net::new(port, plan.max_flows(), plan.window_b, plan.seed);
+        let mut net = Net::new(port, plan.max_flows(), plan.max_window_b(), plan.seed);
         wait_for_lease(port, &mut net)?;
         let address = net.resolve(port, &url.host)?;
         let range_b = (plan.range_b > 0).then_some(plan.range_b);

@@ -174,6 +174,44 @@ fn middle(index: usize) -> u64 {
     low + (lower_bound(index + 1) - low) / 2
 }
 
+/// Mean of a few values and how well it is known.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Mean {
+    /// How many.
+    pub count: u64,
+    /// Their mean.
+    pub mean: u64,
+    /// Half the width of the 95 % interval of the mean (Student's t), thousandths of the mean; `u64::MAX` for less
+    /// than two values or a mean of zero.
+    pub half_width_milli: u64,
+}
+
+/// Student's t, two-sided 95 %, thousandths, by degrees of freedom from 1; about 1.96 from 30 on.
+const T95_MILLI: [u64; 30] = [
+    12_706, 4_303, 3_182, 2_776, 2_571, 2_447, 2_365, 2_306, 2_262, 2_228, 2_201, 2_179, 2_160, 2_145, 2_131, 2_120,
+    2_110, 2_101, 2_093, 2_086, 2_080, 2_074, 2_069, 2_064, 2_060, 2_056, 2_052, 2_048, 2_045, 2_042,
+];
+
+impl Mean {
+    /// `None` without values.
+    pub fn of(values: impl Iterator<Item = u64> + Clone) -> Option<Mean> {
+        let count = values.clone().count() as u64;
+        if count == 0 {
+            return None;
+        }
+        let mean = (values.clone().map(u128::from).sum::<u128>() / u128::from(count)) as u64;
+        if count < 2 || mean == 0 {
+            return Some(Mean { count, mean, half_width_milli: u64::MAX });
+        }
+        // Deviations in millionths of the mean, so that the squares fit.
+        let square = |value: u64| (u128::from(value.abs_diff(mean)) * 1_000_000 / u128::from(mean)).pow(2);
+        let variance = values.map(square).sum::<u128>() / u128::from(count - 1);
+        let error_ppm = (variance / u128::from(count)).isqrt();
+        let t = T95_MILLI.get(count as usize - 2).copied().unwrap_or(1_960);
+        Some(Mean { count, mean, half_width_milli: (error_ppm * u128::from(t) / 1_000_000) as u64 })
+    }
+}
+
 /// Median of a few values (the lower one of two in the middle). Sorts them.
 pub fn median(values: &mut [u64]) -> Option<u64> {
     values.sort_unstable();
@@ -243,6 +281,17 @@ mod tests {
         assert!(histogram.buckets(0).map(|(low, _)| low).is_sorted());
         histogram.clear();
         assert_eq!((histogram.total(), histogram.buckets(0).count(), histogram.max()), (0, 0, None));
+    }
+
+    #[test]
+    fn means_know_how_well_they_are_known() {
+        assert_eq!(Mean::of([].into_iter()), None);
+        assert_eq!(Mean::of([5].into_iter()).unwrap().half_width_milli, u64::MAX);
+        assert_eq!(Mean::of([7, 7, 7].into_iter()), Some(Mean { count: 3, mean: 7, half_width_milli: 0 }));
+        // 90, 100, 110: standard deviation 10, error 5.77, times 4.303 is 24.8.
+        assert_eq!(Mean::of([90, 100, 110].into_iter()).unwrap().half_width_milli, 248);
+        let big = u64::MAX / 2;
+        assert_eq!(Mean::of([big, big].into_iter()).unwrap().mean, big);
     }
 
     #[test]

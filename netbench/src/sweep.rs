@@ -3,12 +3,13 @@
 use crate::failure::Failure;
 use crate::meter::Meter;
 use crate::net::Net;
-use crate::plan::{Plan, Point};
+use crate::plan::Plan;
+use crate::point::{self, Point};
 use crate::record::Recorder;
 use crate::result::{self, Figures, RunResult};
 use crate::stats::Histogram;
 use crate::transfer::{Ended, Ignore, Transfer};
-use crate::{Console, Port};
+use crate::{Console, LinkState, Port};
 use alloc::vec::Vec;
 use genet::{ApplyError, RxMode};
 
@@ -43,7 +44,8 @@ impl Sweep {
         }
     }
 
-    /// Runs one point and writes its records. `link` is how often the link was lost before, or why there is none.
+    /// Runs one point and writes its records. `link` is the link and how often it was lost before, or why there
+    /// is none.
     pub fn point<P: Port, C: Console>(
         &mut self,
         port: &mut P,
@@ -51,17 +53,9 @@ impl Sweep {
         recorder: &mut Recorder,
         plan: &Plan,
         (id, point): (u32, &Point),
-        link: Result<u64, Failure>,
+        link: Result<(LinkState, u64), Failure>,
     ) -> RunResult {
-        let mut run = RunResult {
-            id,
-            preset: point.preset,
-            flows: point.flows,
-            rep: point.rep,
-            got: None,
-            figures: None,
-            failure: None,
-        };
+        let mut run = RunResult { id, point: *point, link: None, got: None, figures: None, failure: None };
         self.rtt.clear();
         drain(port, console);
         self.mib_before.clear();
@@ -69,9 +63,10 @@ impl Sweep {
         port.for_each_mib(&mut |name, value| before.push((name, value)));
         run.failure = match link {
             Err(no_link) => Some(no_link),
-            Ok(losses) => {
+            Ok((link, losses)) => {
+                run.link = Some(link);
                 let failure = self.measure(port, plan, point, &mut run).err();
-                let polled = point.preset.settings.mode == RxMode::Interrupt && !port.has_interrupts();
+                let polled = point.setup.rx.mode == RxMode::Interrupt && !port.has_interrupts();
                 // A window without a link in part of it is no measurement, whatever came of it.
                 if port.link_losses() > losses {
                     Some(Failure::LinkLost)
@@ -84,7 +79,7 @@ impl Sweep {
         };
         self.transfer.close(&mut self.net, port);
         if run.failure.is_none() {
-            let ignored = run.got.and_then(|got| got.ignored(&point.preset.settings));
+            let ignored = run.got.and_then(|got| got.ignored(&point.setup.rx));
             run.failure = ignored.map(|key| Failure::SettingIgnored { key });
         }
         self.record(port, console, recorder, plan, &run);
@@ -98,9 +93,11 @@ impl Sweep {
         point: &Point,
         run: &mut RunResult,
     ) -> Result<(), Failure> {
-        let got = port.apply(&point.preset.settings).map_err(Failure::SettingFailed)?;
+        let got = port.apply(&point.setup.rx).map_err(Failure::SettingFailed)?;
         run.got = Some(got);
-        self.transfer.open(&mut self.net, port, point.flows, &mut Ignore)?;
+        self.net.fit(point.setup.window_b, point.setup.ack_delay_ms);
+        self.transfer.set_burden_ns(point.setup.burden_ns);
+        self.transfer.open(&mut self.net, port, point.setup.flows, &mut Ignore)?;
         self.first_body_ns.get_or_insert(port.now_ns());
         self.warm_up(port, plan.warmup_ms)?;
         let before = port.totals();
@@ -161,14 +158,11 @@ impl Sweep {
     ) {
         recorder.record(console, "run", |r| {
             r.num("run", run.id);
-            result::asked(r, run.preset);
+            point::asked(r, &run.point);
             if let Some(got) = &run.got {
-                result::read_back(r, got);
+                point::read_back(r, got);
             }
-            r.num("rep", run.rep);
-            r.word("workload", "http");
-            r.num("flows", run.flows);
-            r.num("window_b", plan.window_b);
+            point::workload(r, &run.point);
             r.num("warmup_ms", plan.warmup_ms);
             r.text("peer", &plan.url);
         });

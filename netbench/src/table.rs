@@ -10,8 +10,8 @@ pub const COLUMNS: usize = 100;
 
 /// Prints the rows in the order of the presets, then what failed and why.
 pub fn print(out: &mut dyn Write, results: &[RunResult], is_virtual: bool) -> fmt::Result {
-    let label = if is_virtual { " -- virtual: figures of the virtual Pi, not of a board" } else { "" };
-    writeln!(out, "\nReceive by preset{label}\n")?;
+    let marked = if is_virtual { " -- virtual: figures of the virtual Pi, not of a board" } else { "" };
+    writeln!(out, "\nReceive by preset{marked}\n")?;
     writeln!(out, "          thr/ticks         Mbit  spacing at irq   as delivered   frames irqs       busy  ns/")?;
     writeln!(
         out,
@@ -20,20 +20,34 @@ pub fn print(out: &mut dyn Write, results: &[RunResult], is_virtual: bool) -> fm
     for result in results {
         writeln!(out, "{}", row(result))?;
     }
+    let custom = results.iter().filter(|r| !r.point.is_preset);
+    for result in custom.filter(|r| r.point.rep == 1) {
+        let point = &result.point;
+        write!(out, "  {}: {}, {}", label(result), point.preset.name, point.changes())?;
+        if point.setup.flows > 1 {
+            write!(out, " flows={}", point.setup.flows)?;
+        }
+        writeln!(out)?;
+    }
     for result in results.iter().filter(|r| r.failure.is_some()) {
         if let Some(failure) = &result.failure {
-            writeln!(out, "  {}: {}: {failure}", result.preset.name, failure.rc())?;
+            writeln!(out, "  {}: {}: {failure}", label(result), failure.rc())?;
         }
     }
     Ok(())
 }
 
+/// The preset's name, or the number of the run for what is none.
+fn label(result: &RunResult) -> String {
+    if result.point.is_preset { result.point.preset.name.into() } else { format!("#{}", result.id) }
+}
+
 fn row(result: &RunResult) -> String {
     let show = |value: Option<u16>| value.map_or(String::from("-"), |v| format!("{v}"));
-    let s = &result.preset.settings;
+    let s = &result.point.setup.rx;
     let asked = format!("{}/{}", show(s.threshold), show(s.timeout_ticks));
     let read = result.got.map_or(String::from("-"), |g| format!("{}/{}", g.threshold, g.timeout_ticks));
-    let mut text = format!("{:<9} {asked:<8} {read:<8}", result.preset.name);
+    let mut text = format!("{:<9} {asked:<8} {read:<8}", label(result));
     if let Some(f) = &result.figures {
         let _ = write!(text, " {:>4}", f.payload_bps.map_or(String::from("-"), mbit));
         for q in [f.irq, f.deliver] {
@@ -129,7 +143,8 @@ mod tests {
         };
         for preset in &PRESETS {
             for figures in [Some(figures), None] {
-                let result = RunResult { id: 1, preset, flows: 1, rep: 1, got: None, figures, failure: None };
+                let point = crate::plan::Plan::default().base(preset);
+                let result = RunResult { id: 1, point, link: None, got: None, figures, failure: None };
                 let row = row(&result);
                 assert!(row.len() <= COLUMNS, "{} {row}", row.len());
             }

@@ -99,6 +99,8 @@ pub(crate) struct Transfer {
     last: usize,
     /// Ask again on the same connection when a body has ended.
     again: bool,
+    /// Time spent on each frame in addition, ns.
+    burden_ns: u64,
     failure: Option<Failure>,
 }
 
@@ -121,8 +123,14 @@ impl Transfer {
             active: 0,
             last: 0,
             again: true,
+            burden_ns: 0,
             failure: None,
         }
+    }
+
+    /// From now on the processor does something else for this long with each frame, ns.
+    pub fn set_burden_ns(&mut self, burden_ns: u32) {
+        self.burden_ns = burden_ns.into();
     }
 
     /// Connects `flows` flows and asks on each; returns when every body has begun.
@@ -238,6 +246,10 @@ impl Transfer {
                 if frames.is_multiple_of(EGRESS_FRAMES) {
                     net.iface.poll_egress(instant(now_ns), port, &mut net.sockets);
                 }
+            }
+            if frames > 0 && self.burden_ns > 0 {
+                port.spend(u64::from(frames) * self.burden_ns);
+                now_ns = port.now_ns();
             }
             if frames > 0 || now_ns >= poll_at_ns {
                 net.follow_lease(port);

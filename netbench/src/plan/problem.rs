@@ -6,6 +6,7 @@ use crate::presets::PRESETS;
 use alloc::string::String;
 use alloc::vec::Vec;
 use core::fmt;
+use core::ops::RangeInclusive;
 
 /// A word of the boot arguments that could not be used.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -33,8 +34,30 @@ pub enum PlanProblem {
         /// Largest allowed.
         max: u64,
     },
+    /// No value of this axis.
+    AxisValue {
+        /// The key.
+        key: &'static str,
+        /// As written.
+        value: String,
+        /// Numbers allowed; empty if only words are.
+        range: RangeInclusive<u64>,
+        /// Words allowed.
+        words: Vec<&'static str>,
+    },
+    /// More values, points or runs than are taken.
+    TooMany {
+        /// The key, or what has too many.
+        key: &'static str,
+        /// Of what.
+        what: &'static str,
+        /// How many are taken.
+        limit: usize,
+    },
     /// No such preset.
     UnknownPreset {
+        /// The key.
+        key: &'static str,
         /// As written.
         name: String,
         /// A preset whose name differs by a letter or two.
@@ -71,10 +94,24 @@ impl fmt::Display for PlanProblem {
             PlanProblem::OutOfRange { key, value, min, max } => {
                 write!(f, "`{key}={value}` is not possible and is ignored: a number from {min} to {max} is")
             }
-            PlanProblem::UnknownPreset { name, nearest } => {
-                write!(f, "`{name}` in gb.presets is no preset and is ignored")?;
+            PlanProblem::AxisValue { key, value, range, words } => {
+                write!(f, "`{value}` in {key} is not possible and is ignored:")?;
+                if !range.is_empty() {
+                    write!(f, " a number from {} to {}, a range A..B, A..B/STEP or A..B*FACTOR", range.start(), range.end())?;
+                }
+                for (index, word) in words.iter().enumerate() {
+                    let or = if index > 0 || !range.is_empty() { "," } else { "" };
+                    write!(f, "{or} {word}")?;
+                }
+                write!(f, " can be")
+            }
+            PlanProblem::TooMany { key, what, limit } => {
+                write!(f, "{key} has more than {limit} {what}; the first {limit} are taken")
+            }
+            PlanProblem::UnknownPreset { key, name, nearest } => {
+                write!(f, "`{name}` in {key} is no preset and is ignored")?;
                 suggest(f, *nearest)?;
-                write!(f, ". Presets: all")?;
+                write!(f, ". Presets:{}", if *key == "gb.presets" { " all" } else { "" })?;
                 PRESETS.iter().try_for_each(|preset| write!(f, " {}", preset.name))
             }
             PlanProblem::Url { value, error } => write!(f, "`gb.url={value}` is ignored: {error}"),

@@ -94,17 +94,19 @@ fn plan(script: &mut Script<'_>) -> Plan {
     let choice = script.u8();
     let presets = [usize::from(choice) % PRESETS.len(), usize::from(choice / 16) % PRESETS.len()];
     let shape = script.u8();
-    Plan {
-        url: URLS[usize::from(shape) % URLS.len()].into(),
-        presets: presets[..1 + usize::from(choice >> 7)].iter().map(|i| &PRESETS[*i]).collect(),
-        flows: vec![1 + u16::from(shape >> 2) % 3],
-        warmup_ms: u64::from(shape >> 4 & 1) * 3,
-        window_ms: 10,
-        window_b: 4096 << (shape >> 5 & 1),
-        rtt_probes: u32::from(shape >> 6),
-        link_wait_ms: 1_000,
-        ..Plan::default()
-    }
+    let names: Vec<&str> = presets[..1 + usize::from(choice >> 7)].iter().map(|i| PRESETS[*i].name).collect();
+    let words = format!(
+        "gb.url={} gb.presets={} gb.flows={} gb.warmup_ms={} gb.window_ms=10 gb.window_b={} gb.rtt_probes={} gb.link_wait_ms=1000",
+        URLS[usize::from(shape) % URLS.len()],
+        names.join(","),
+        1 + u16::from(shape >> 2) % 3,
+        u64::from(shape >> 4 & 1) * 3,
+        4096 << (shape >> 5 & 1),
+        shape >> 6
+    );
+    let (plan, problems) = netbench::plan::parse(&words);
+    assert_eq!(problems, []);
+    plan
 }
 
 /// A whole session. It ends, and what it printed can be read whatever came over the wire.

@@ -1,6 +1,6 @@
 //! Boot arguments: any text gives a plan that can run, and problems that name their word.
 
-use netbench::plan::{PlanProblem, WINDOW_MEMORY_BYTES, parse};
+use netbench::plan::{MAX_POINTS, MAX_RUNS, PlanProblem, WINDOW_MEMORY_BYTES, parse};
 use netbench::presets::PRESETS;
 
 /// Reads `input` as boot arguments.
@@ -16,14 +16,21 @@ pub fn check(input: &[u8]) {
     assert!((10..=600_000).contains(&plan.window_ms), "window_ms");
     assert!(plan.rtt_probes <= 1_000, "rtt_probes");
     assert!((1_000..=600_000).contains(&plan.link_wait_ms), "link_wait_ms");
-    assert!((4_096..=1_048_576).contains(&plan.window_b), "window_b");
-    assert!(!plan.flows.is_empty() && plan.flows.iter().all(|f| (1..=16).contains(f)), "flows");
-    assert!(is_set(&plan.flows) && is_set(&plan.presets.iter().map(|p| p.name).collect::<Vec<_>>()));
+    assert!(is_set(&plan.presets.iter().map(|p| p.name).collect::<Vec<_>>()));
     assert!(!plan.presets.is_empty() && plan.presets.iter().all(|p| PRESETS.iter().any(|q| core::ptr::eq(*p, q))));
-    assert!(plan.window_b * u64::from(plan.max_flows()) <= WINDOW_MEMORY_BYTES, "windows and memory");
+    assert!(plan.max_window_b() * u64::from(plan.max_flows()) <= WINDOW_MEMORY_BYTES, "windows and memory");
     assert!(netbench::http::Url::parse(&plan.url).is_ok(), "{}", plan.url);
+    let once = plan.once();
+    assert!((1..=MAX_POINTS).contains(&once.len()) && is_set(&once), "points");
+    for setup in once.iter().map(|point| &point.setup) {
+        assert!((4_096..=1_048_576).contains(&setup.window_b), "window_b");
+        assert!((1..=16).contains(&setup.flows), "flows");
+        assert!(setup.rx.threshold.is_none_or(|threshold| threshold <= 511), "thr");
+        assert!((1..=256).contains(&setup.rx.posted.at_start()), "posted");
+    }
     let points = plan.points();
-    assert_eq!(points.len(), plan.presets.len() * plan.flows.len() * plan.repeats as usize);
+    assert_eq!(points.len(), once.len() * plan.repeats as usize);
+    assert!(points.len() <= MAX_RUNS, "runs");
 
     for problem in &problems {
         names_its_word(problem, text);
@@ -49,6 +56,8 @@ fn names_its_word(problem: &PlanProblem, text: &str) {
         PlanProblem::UnknownKey { key, .. } | PlanProblem::NoValue { key } => key,
         PlanProblem::OutOfRange { value, .. } | PlanProblem::Url { value, .. } => value,
         PlanProblem::UnknownPreset { name, .. } => name,
+        PlanProblem::AxisValue { value, .. } => value,
+        PlanProblem::TooMany { key, .. } => return assert!(said.contains(key), "{said}"),
         PlanProblem::Memory { flows, window_b, used_b } => {
             assert!(*used_b < *window_b && u64::from(*flows) * used_b <= WINDOW_MEMORY_BYTES);
             return assert!(said.contains(&window_b.to_string()) && said.contains(&used_b.to_string()), "{said}");

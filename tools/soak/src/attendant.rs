@@ -5,7 +5,7 @@
 //! brings the board's, host tests bring a virtual one.
 
 use genet::{ApplyError, Clock, DmaMemory, Genet, LinkState, Registers, RxMode, RxReadback, RxSettings};
-use phy::{Advertise, Bcm54210e, PhyError};
+use phy::{Advertise, Bcm54210e, LinkSettings, PhyError, StartAction};
 
 /// Time between two looks at the PHY, ns. MDIO costs some 50 us a register.
 const LINK_POLL_NS: u64 = 100_000_000;
@@ -156,6 +156,20 @@ impl<R: Registers, D: DmaMemory, C: Clock> Attendant<R, D, C> {
             }
         }
         self.link
+    }
+
+    /// Asks for another link; true if it is being made anew. One given up for this is not a lost one.
+    ///
+    /// # Errors
+    /// The PHY does not answer.
+    pub fn set_link(&mut self, want: &LinkSettings) -> Result<bool, PhyError> {
+        let anew = self.phy.set(&mut self.genet.mdio(), &self.clock, want)? == StartAction::Restarted;
+        if anew {
+            self.link = LinkState::default();
+            self.genet.link_changed(&self.link);
+            self.link_due_ns = self.clock.now_ns() + LINK_POLL_NS;
+        }
+        Ok(anew)
     }
 
     /// How often the link was lost.

@@ -12,7 +12,7 @@ use genet::{
     TxSlot,
 };
 use netbench::{Hello, Load, Port, Totals};
-use phy::{Bcm54210e, PhyError};
+use phy::{Bcm54210e, LinkSettings, PhyError};
 use smoltcp::phy::{Device, DeviceCapabilities, RxToken};
 use smoltcp::time::Instant;
 use std::fmt;
@@ -133,6 +133,14 @@ impl Port for Desk {
 
     fn apply(&mut self, want: &RxSettings) -> Result<RxReadback, ApplyError> {
         self.attendant.apply(want)
+    }
+
+    fn set_link(&mut self, want: &LinkSettings) -> Result<bool, PhyError> {
+        self.attendant.set_link(want)
+    }
+
+    fn spend(&mut self, ns: u64) {
+        self.handle.spend(ns);
     }
 
     fn totals(&mut self) -> Totals {

@@ -5,7 +5,7 @@ use super::hardware::Hardware;
 use super::peer::{Peer, ResponseChoice};
 use super::ring::{FuzzGenet, bring_up, link};
 use genet::{ApplyError, FrameStamp, LinkState, RxMode, RxReadback, RxSettings};
-use netbench::{Load, Port, Totals};
+use netbench::{LinkSettings, Load, PhyError, Port, Totals};
 use smoltcp::phy::{Device, DeviceCapabilities, Medium, RxToken, TxToken};
 use smoltcp::time::Instant;
 use std::cell::Cell;
@@ -214,6 +214,14 @@ impl Port for HostilePort<'_> {
         };
         self.mode = want.mode;
         Ok(got)
+    }
+
+    fn set_link(&mut self, _: &LinkSettings) -> Result<bool, PhyError> {
+        Ok(false) // this link never changes
+    }
+
+    fn spend(&mut self, ns: u64) {
+        self.advance(ns);
     }
 
     fn totals(&mut self) -> Totals {
