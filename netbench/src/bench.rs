@@ -69,11 +69,6 @@ impl<'a, P: Port, C: Console> Bench<'a, P, C> {
         Ok(Bench { port, console, recorder, plan, url, address, sweep: Sweep::new(net, transfer), link, asked, lease, link_ns })
     }
 
-    /// The link as it is.
-    pub fn link(&self) -> &LinkState {
-        &self.link
-    }
-
     /// From the first link to the first byte of a body, us.
     pub fn link_to_first_byte_us(&self) -> Option<u64> {
         self.sweep.first_body_ns.map(|ns| (ns - self.link_ns) / 1000)

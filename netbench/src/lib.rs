@@ -31,6 +31,7 @@ pub mod stats;
 mod sweep;
 mod table;
 mod transfer;
+pub mod verdict;
 
 pub use found::FoundSummary;
 pub use genet::{ApplyError, FrameStamp, LinkSettings, LinkState, PhyError, RxReadback, RxSettings};

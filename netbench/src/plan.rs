@@ -57,6 +57,12 @@ pub struct Plan {
     pub window_ms: u64,
     /// Decides the order of the points.
     pub seed: u64,
+    /// The window ends early with this many payload frames; 0: it does not.
+    pub window_frames: u64,
+    /// The warm-up ends early when the rate has settled.
+    pub(crate) settles: bool,
+    /// Numbers that the words named, a bit for each.
+    named: u32,
     /// Small requests timed after each window.
     pub rtt_probes: u32,
     /// Ask for this many bytes of the file; 0 for all of it.
@@ -83,6 +89,9 @@ impl Default for Plan {
             warmup_ms: 100,
             window_ms: 300,
             seed: 1,
+            window_frames: 0,
+            settles: false,
+            named: 0,
             rtt_probes: 8,
             range_b: 0,
             link_wait_ms: 15_000,
@@ -143,9 +152,11 @@ impl Plan {
         point
     }
 
-    /// The plan names values of this axis.
+    /// The words named this axis or number.
     pub(crate) fn names(&self, key: &str) -> bool {
-        self.axes.iter().any(|(index, _)| AXES[*index].key == key)
+        let number = NUMBERS.iter().position(|number| number.name == key);
+        number.is_some_and(|index| self.named & 1 << index != 0)
+            || self.axes.iter().any(|(index, _)| AXES[*index].key == key)
     }
 
     /// Most connections of any point.
@@ -191,12 +202,13 @@ struct NumberKey {
     set: fn(&mut Plan, u64),
 }
 
-const NUMBERS: [NumberKey; 10] = [
+const NUMBERS: [NumberKey; 11] = [
     NumberKey { name: "gb.repeats", range: 1..=100, set: |p, v| p.repeats = v as u32 },
     NumberKey { name: "gb.max_repeats", range: 0..=100, set: |p, v| p.max_repeats = v as u32 },
     NumberKey { name: "gb.bound_milli", range: 1..=1_000, set: |p, v| p.bound_milli = v },
     NumberKey { name: "gb.warmup_ms", range: 0..=60_000, set: |p, v| p.warmup_ms = v },
     NumberKey { name: "gb.window_ms", range: 10..=600_000, set: |p, v| p.window_ms = v },
+    NumberKey { name: "gb.window_frames", range: 0..=u64::MAX, set: |p, v| p.window_frames = v },
     NumberKey { name: "gb.seed", range: 0..=u64::MAX, set: |p, v| p.seed = v },
     NumberKey { name: "gb.rtt_probes", range: 0..=1_000, set: |p, v| p.rtt_probes = v as u32 },
     NumberKey { name: "gb.range_b", range: 0..=u64::MAX, set: |p, v| p.range_b = v },
@@ -286,8 +298,9 @@ fn set(
     if value.is_empty() {
         return Err(PlanProblem::NoValue { key: key.into() });
     }
-    if let Some(number) = NUMBERS.iter().find(|number| number.name == key) {
-        (number.set)(plan, in_range(key, value, &number.range)?);
+    if let Some(index) = NUMBERS.iter().position(|number| number.name == key) {
+        (NUMBERS[index].set)(plan, in_range(key, value, &NUMBERS[index].range)?);
+        plan.named |= 1 << index;
         return Ok(());
     }
     if let Some(index) = AXES.iter().position(|axis| axis.key == key) {

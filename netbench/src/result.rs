@@ -10,6 +10,8 @@ use core::fmt::Write;
 
 /// One timeout tick, ns (8.192 us: 1024 cycles of a 125 MHz clock).
 const TICK_NS: u64 = 8_192;
+/// A spacing from here on is a gap that a person sees in a capture, ns.
+const LONG_GAP_NS: u64 = 1_000_000;
 /// Bucket lines of a histogram in a record.
 const RECORDED_BUCKETS: usize = 64;
 
@@ -84,6 +86,10 @@ pub struct Figures {
     pub late_collisions: u64,
     /// Length of the window, ns.
     pub window_ns: u64,
+    /// Bytes of the payload frames on the wire, with preamble, FCS and gap.
+    pub wire_b: u64,
+    /// Median of the interrupt spacings of at least 1 ms, ns, and how many there were.
+    pub long_gap: Option<(u64, u64)>,
 }
 
 impl Figures {
@@ -124,6 +130,8 @@ impl Figures {
             collisions: after.collisions - before.collisions,
             late_collisions: after.late_collisions - before.late_collisions,
             window_ns,
+            wire_b: meter.sums.wire_b,
+            long_gap: meter.irq.median_from(LONG_GAP_NS),
         }
     }
 }
@@ -199,6 +207,10 @@ pub(crate) fn record_result(recorder: &mut Recorder, out: &mut dyn Write, result
         }
         r.num("near_33554us_ppm", f.near_suspect_ppm);
         r.maybe("near_timeout_ppm", f.near_timeout_ppm);
+        if let Some((gap_ns, gaps)) = f.long_gap {
+            r.num("gap_p50_ns", gap_ns);
+            r.num("gaps", gaps);
+        }
         r.maybe("rtt_p50_ns", f.rtt_p50_ns);
         r.num("busy_milli", f.busy_milli);
         r.maybe("ns_per_frame", f.ns_per_frame);

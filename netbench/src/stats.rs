@@ -96,6 +96,23 @@ impl Histogram {
         Some(self.max)
     }
 
+    /// Median of the values of at least `from_ns`, ns, and how many there are. `None` if there are none.
+    pub fn median_from(&self, from_ns: u64) -> Option<(u64, u64)> {
+        let first = bucket_of(from_ns);
+        let above: u64 = self.counts[first..].iter().sum();
+        let mut left = above.div_ceil(2);
+        if above == 0 {
+            return None;
+        }
+        for (index, count) in self.counts.iter().enumerate().skip(first) {
+            if *count >= left {
+                return Some((middle(index).clamp(self.min, self.max), above));
+            }
+            left -= count;
+        }
+        None
+    }
+
     /// What a result quotes.
     pub fn quantiles(&self) -> Option<Quantiles> {
         Some(Quantiles {
@@ -263,6 +280,9 @@ mod tests {
         let q = histogram.quantiles().unwrap();
         assert_eq!((q.p50_ns, q.max_ns), (0, 67_108_864));
         assert!(q.p99_ns.abs_diff(33_554_432) < 335_000, "{q:?}");
+        let (gap, gaps) = histogram.median_from(1_000_000).unwrap();
+        assert!(gaps == 2 && gap.abs_diff(33_554_432) < 335_000, "{gap}");
+        assert_eq!(histogram.median_from(100_000_000), None);
         assert_eq!(histogram.near_ppm(SUSPECT_SPACING_NS), 1_000_000 / 180);
         assert_eq!(histogram.near_multiples_ppm(33_554_432), 2_000_000 / 180);
         assert_eq!(histogram.near_multiples_ppm(0), 0);

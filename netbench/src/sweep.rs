@@ -8,10 +8,10 @@ use crate::point::{self, Point};
 use crate::record::Recorder;
 use crate::result::{self, Figures, RunResult};
 use crate::stats::Histogram;
-use crate::transfer::{Ended, Ignore, Transfer};
+use crate::transfer::{Ended, Ignore, Sink, Transfer};
 use crate::{Console, LinkState, Port};
 use alloc::vec::Vec;
-use genet::{ApplyError, RxMode};
+use genet::{ApplyError, FrameStamp, RxMode};
 
 /// How long the console may take to drain before a window, ns. At 115200 baud that is 46 KiB.
 const DRAIN_NS: u64 = 4_000_000_000;
@@ -19,6 +19,23 @@ const DRAIN_NS: u64 = 4_000_000_000;
 /// Silence at the end of a window that is taken for a stall, ns, unless half the window is longer. Three times the
 /// longest gap that a setting makes on a gigabit link.
 const STALL_NS: u64 = 100_000_000;
+
+/// Time between two looks whether a window has enough frames, ns.
+const SLICE_NS: u64 = 20_000_000;
+/// Shortest window that ends early, ns.
+const SHORTEST_NS: u64 = 60_000_000;
+/// Slice of a warm-up, ns.
+const SETTLE_NS: u64 = 60_000_000;
+
+/// Payload bytes, and nothing else.
+struct Count(u64);
+
+impl Sink for Count {
+    fn payload(&mut self, _: usize, bytes: usize, _: FrameStamp, _: u64) {
+        self.0 += bytes as u64;
+    }
+    fn batch_end<P: Port>(&mut self, _: u64, _: &mut P) {}
+}
 
 /// What every point of a sweep uses again.
 pub(crate) struct Sweep {
@@ -99,12 +116,12 @@ impl Sweep {
         self.transfer.set_burden_ns(point.setup.burden_ns);
         self.transfer.open(&mut self.net, port, point.setup.flows, &mut Ignore)?;
         self.first_body_ns.get_or_insert(port.now_ns());
-        self.warm_up(port, plan.warmup_ms)?;
+        self.warm_up(port, plan)?;
         let before = port.totals();
         let start_ns = port.now_ns();
         let load = port.load();
         self.meter.start(start_ns, plan.window_ms * 1_000_000, load);
-        let ended = self.transfer.pump(&mut self.net, port, start_ns + plan.window_ms * 1_000_000, &mut self.meter);
+        let ended = self.window(port, plan, start_ns);
         let end_ns = port.now_ns();
         let load = port.load();
         self.meter.finish(end_ns, load);
@@ -139,12 +156,39 @@ impl Sweep {
         &mut self.net
     }
 
-    /// Receives for `time_ms` without measuring.
-    fn warm_up<P: Port>(&mut self, port: &mut P, time_ms: u64) -> Result<(), Failure> {
-        let deadline_ns = port.now_ns() + time_ms * 1_000_000;
-        match self.transfer.pump(&mut self.net, port, deadline_ns, &mut Ignore) {
-            Ended::Failed(failure) => Err(failure),
-            Ended::Deadline | Ended::Done => Ok(()),
+    /// Receives and measures until the window is over.
+    fn window<P: Port>(&mut self, port: &mut P, plan: &Plan, start_ns: u64) -> Ended {
+        let end_ns = start_ns + plan.window_ms * 1_000_000;
+        if plan.window_frames == 0 {
+            return self.transfer.pump(&mut self.net, port, end_ns, &mut self.meter);
+        }
+        loop {
+            let slice_ns = (port.now_ns() + SLICE_NS).min(end_ns);
+            let ended = self.transfer.pump(&mut self.net, port, slice_ns, &mut self.meter);
+            let now_ns = port.now_ns();
+            let enough = self.meter.sums.frames >= plan.window_frames && now_ns >= start_ns + SHORTEST_NS;
+            if ended != Ended::Deadline || enough || now_ns >= end_ns {
+                return ended;
+            }
+        }
+    }
+
+    /// Receives without measuring for the plan's time, or until the rate of a slice is about that of the one before.
+    fn warm_up<P: Port>(&mut self, port: &mut P, plan: &Plan) -> Result<(), Failure> {
+        let deadline_ns = port.now_ns() + plan.warmup_ms * 1_000_000;
+        let mut before_b: Option<u64> = None;
+        loop {
+            let slice_ns = if plan.settles { (port.now_ns() + SETTLE_NS).min(deadline_ns) } else { deadline_ns };
+            let mut count = Count(0);
+            match self.transfer.pump(&mut self.net, port, slice_ns, &mut count) {
+                Ended::Failed(failure) => return Err(failure),
+                Ended::Deadline | Ended::Done => {}
+            }
+            let settled = count.0 > 0 && before_b.is_some_and(|before_b| count.0 <= before_b + before_b / 8);
+            if settled || port.now_ns() >= deadline_ns {
+                return Ok(());
+            }
+            before_b = Some(count.0);
         }
     }
 
