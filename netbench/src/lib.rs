@@ -16,6 +16,7 @@ extern crate alloc;
 pub mod failure;
 mod found;
 pub mod http;
+mod link_log;
 mod meter;
 mod net;
 pub mod plan;
@@ -68,6 +69,13 @@ pub trait Port: smoltcp::phy::Device {
     /// Received frames are announced by interrupts. False: the line has a fault, and frames are looked for in any mode.
     fn has_interrupts(&self) -> bool {
         true
+    }
+
+    /// Somebody wants what is going on to end (Ctrl-C), and the run under way has not ended since. Asked at every turn
+    /// of a loop that waits or measures: no device reads. `now_ns` is the time now.
+    fn stop_wanted(&self, now_ns: u64) -> bool {
+        let _ = now_ns;
+        false
     }
 
     /// Memory in use, bytes, if there is a heap of our own.

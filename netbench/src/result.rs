@@ -2,7 +2,7 @@
 
 use crate::failure::Failure;
 use crate::meter::Meter;
-use crate::plan::Point;
+use crate::plan::{Plan, Point};
 use crate::presets::Preset;
 use crate::record::{Fields, Recorder};
 use crate::stats::{Histogram, Quantiles, SUSPECT_SPACING_NS};
@@ -160,14 +160,19 @@ fn mode_word(mode: RxMode) -> &'static str {
 }
 
 /// One `plan` record.
-pub(crate) fn record_plan(recorder: &mut Recorder, out: &mut dyn Write, id: u32, point: &Point, window_b: u64) {
+pub(crate) fn record_plan(recorder: &mut Recorder, out: &mut dyn Write, id: u32, point: &Point, plan: &Plan) {
     recorder.record(out, "plan", |r| {
         r.num("run", id);
         asked(r, point.preset);
         r.num("rep", point.rep);
         r.word("workload", "http");
         r.num("flows", point.flows);
-        r.num("window_b", window_b);
+        r.num("window_b", plan.window_b);
+        r.num("warmup_ms", plan.warmup_ms);
+        r.num("window_ms", plan.window_ms);
+        r.num("rtt_probes", plan.rtt_probes);
+        r.num("range_b", plan.range_b);
+        r.text("peer", &plan.url);
     });
 }
 

@@ -2,9 +2,10 @@
 
 use crate::failure::Failure;
 use crate::http::Url;
+use crate::link_log::LinkLog;
 use crate::net::{Lease, Net};
 use crate::plan::{Plan, PlanProblem};
-use crate::record::{Mac, Recorder};
+use crate::record::Recorder;
 use crate::result::{self, RunResult};
 use crate::sweep::{Sweep, drain};
 use crate::transfer::Transfer;
@@ -84,10 +85,12 @@ fn sweep<P: Port, C: Console>(
     facts: &mut Facts,
 ) -> Result<(), Failure> {
     let url = Url::parse(&plan.url).map_err(Failure::Url)?;
-    let mut link = wait_for_link(port, console, plan.link_wait_ms)?;
+    let mut links = LinkLog::default();
+    let found = wait_for_link(port, console, plan.link_wait_ms);
+    links.follow(port, console, recorder);
+    found?;
     let losses = port.link_losses();
     let link_ns = port.now_ns();
-    record_link(recorder, console, &link, port.mac());
     let mut net = Net::new(port, plan.max_flows(), plan.window_b, plan.seed);
     console.note(format_args!("asking for an address by DHCP"));
     let _ = writeln!(console, "DHCP: asking for an address (at most {} s)", DHCP_WAIT_MS / 1000);
@@ -101,7 +104,7 @@ fn sweep<P: Port, C: Console>(
     let transfer = Transfer::new((address, url.port), plan.max_flows(), &url, range_b);
     let ids: Vec<u32> = points.iter().map(|_| recorder.take_run_id()).collect();
     for (id, point) in ids.iter().zip(&points) {
-        result::record_plan(recorder, console, *id, point, plan.window_b);
+        result::record_plan(recorder, console, *id, point, plan);
     }
     let each_ms = plan.warmup_ms + plan.window_ms;
     let _ = writeln!(
@@ -133,26 +136,29 @@ fn sweep<P: Port, C: Console>(
         drain(port, console);
         let losses = port.link_losses(); // looks now, however short ago it did
         let found = wait_for_link(port, console, plan.link_wait_ms);
-        if let Ok(now) = &found
-            && *now != link
-        {
-            link = *now;
-            record_link(recorder, console, &link, port.mac());
+        links.follow(port, console, recorder);
+        if port.stop_wanted(port.now_ns()) {
+            return Err(Failure::Stopped);
         }
         let run = sweep.point(port, console, recorder, plan, (*id, point), found.map(|_| losses));
         if let Some(failure) = &run.failure {
             let _ = writeln!(console, "      {}: {failure}", failure.rc());
         }
         results.push(run);
+        links.follow(port, console, recorder);
         facts.link_to_first_byte_us = sweep.first_body_ns.map(|ns| (ns - link_ns) / 1000);
         facts.heap_b = port.heap_b();
+        if port.stop_wanted(port.now_ns()) {
+            return Err(Failure::Stopped);
+        }
     }
     Ok(())
 }
 
 /// What to report for `failure`: the link, if it was lost more than `losses` times.
 pub(crate) fn blame_link<P: Port>(port: &mut P, losses: u64, failure: Failure) -> Failure {
-    if port.link_losses() > losses || !port.link().up { Failure::LinkLost } else { failure }
+    let lost = failure != Failure::Stopped && (port.link_losses() > losses || !port.link().up);
+    if lost { Failure::LinkLost } else { failure }
 }
 
 pub(crate) fn wait_for_link<P: Port, C: Console>(
@@ -169,6 +175,9 @@ pub(crate) fn wait_for_link<P: Port, C: Console>(
     let deadline_ns = port.now_ns() + wait_ms * 1_000_000;
     loop {
         let now_ns = port.now_ns();
+        if port.stop_wanted(now_ns) {
+            return Err(Failure::Stopped);
+        }
         if now_ns >= deadline_ns {
             return Err(Failure::LinkDown { waited_ms: wait_ms });
         }
@@ -203,27 +212,14 @@ pub(crate) fn wait_for_lease<P: Port>(port: &mut P, net: &mut Net) -> Result<Lea
         if let Some(failure) = net.no_lease().filter(|failure| *failure != Failure::DhcpLost) {
             return Err(failure);
         }
+        if port.stop_wanted(port.now_ns()) {
+            return Err(Failure::Stopped);
+        }
         if port.now_ns() >= deadline_ns {
             return Err(Failure::DhcpTimeout { waited_ms: DHCP_WAIT_MS });
         }
         net.wait(port, deadline_ns);
     }
-}
-
-fn record_link<C: Console>(recorder: &mut Recorder, console: &mut C, link: &LinkState, mac: [u8; 6]) {
-    let duplex = if link.full_duplex { "full" } else { "half" };
-    let _ = writeln!(console, "link: {} Mbit/s {duplex} duplex", link.speed.mbps());
-    recorder.record(console, "link", |r| {
-        r.num("up", link.up as u8);
-        r.num("speed_bps", link.speed.mbps() as u64 * 1_000_000);
-        r.word("duplex", duplex);
-        r.num("tx_pause", link.pause_tx as u8);
-        r.num("rx_pause", link.pause_rx as u8);
-        r.hex("eee_advertised", link.eee_advertised.into());
-        r.hex("eee_partner", link.eee_partner.into());
-        r.num("eee_active", link.eee_active as u8);
-        r.show("mac", Mac(mac));
-    });
 }
 
 fn record_lease<C: Console>(recorder: &mut Recorder, console: &mut C, lease: &Lease) {
