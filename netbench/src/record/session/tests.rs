@@ -107,7 +107,8 @@ enum Fate {
 }
 
 fn fate() -> impl Strategy<Value = Fate> {
-    let text = std::vec!["> \r\n", "[   1.234] WARN genet: x\n", "Receive by preset\r\n\r\n", "\u{fffd}\r", "GB1 0 hello\n"];
+    let text =
+        std::vec!["> \r\n", "[   1.234] WARN genet: x\n", "Receive by preset\r\n\r\n", "\u{fffd}\r", "GB1 0 hello\n"];
     prop_oneof![
         8 => Just(Fate::Kept),
         1 => Just(Fate::Dropped),
@@ -190,7 +191,9 @@ fn check(written: &Written, session: &SessionRecords, read: &[bool]) {
     assert_eq!((session.lines, session.missing), (intact, seen - intact));
     let joined: u64 = whole(written, read)
         .iter()
-        .map(|e| written.entries.iter().map(|n| n.seq).find(|n| *n > e.seq).unwrap_or(written.lines.len() as u64) - e.seq)
+        .map(|e| {
+            written.entries.iter().map(|n| n.seq).find(|n| *n > e.seq).unwrap_or(written.lines.len() as u64) - e.seq
+        })
         .sum();
     assert_eq!(session.incomplete, intact - joined);
 }
