@@ -32,7 +32,7 @@ mod table;
 mod transfer;
 
 pub use found::FoundSummary;
-pub use genet::{ApplyError, FrameStamp, LinkState, RxReadback, RxSettings};
+pub use genet::{ApplyError, FrameStamp, LinkState, RxMode, RxReadback, RxSettings};
 pub use run::{Outcome, report_problems, run};
 pub use session::Session;
 

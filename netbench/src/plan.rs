@@ -6,7 +6,7 @@
 
 mod problem;
 
-pub use problem::PlanProblem;
+pub use problem::{PlanProblem, nearest};
 
 use crate::http::Url;
 use crate::presets::{self, PRESETS, Preset};
