@@ -12,18 +12,19 @@ pub const QUIET_NS: u64 = 5_000_000;
 #[derive(Clone, Copy, Debug)]
 pub struct CtrlC {
     last_ns: u64,
-    due_ns: u64,
+    /// All zero at first, or the queues beside it would take up room in the image.
+    due_ns: Option<u64>,
 }
 
 impl CtrlC {
     /// Nothing came yet.
     pub const fn new() -> Self {
-        CtrlC { last_ns: 0, due_ns: u64::MAX }
+        CtrlC { last_ns: 0, due_ns: None }
     }
 
     /// Forgets a Ctrl-C.
     pub fn forget(&mut self) {
-        self.due_ns = u64::MAX;
+        self.due_ns = None;
     }
 
     /// A byte was read from the line at `now_ns`; `None` for one with an error. Returns from when on the Ctrl-C counts, ns;
@@ -31,14 +32,14 @@ impl CtrlC {
     pub fn take(&mut self, byte: Option<u8>, now_ns: u64) -> u64 {
         let quiet_before = now_ns.saturating_sub(self.last_ns) >= QUIET_NS;
         self.last_ns = now_ns;
-        if self.due_ns > now_ns {
+        if self.due_ns.is_none_or(|due_ns| due_ns > now_ns) {
             self.due_ns = match byte {
-                Some(ETX) if quiet_before => now_ns,
-                Some(ETX) => now_ns + QUIET_NS,
-                _ => u64::MAX,
+                Some(ETX) if quiet_before => Some(now_ns),
+                Some(ETX) => Some(now_ns + QUIET_NS),
+                _ => None,
             };
         }
-        self.due_ns
+        self.due_ns.unwrap_or(u64::MAX)
     }
 }
 
