@@ -101,7 +101,8 @@ impl<R: Registers, D: DmaMemory, C: Clock> Genet<R, D, C> {
         })
     }
 
-    fn read_back(&self) -> RxReadback {
+    /// Receive settings as the hardware holds them now: six register reads.
+    pub fn read_back(&self) -> RxReadback {
         let watermarks = rdma::XON_XOFF_THRESH.read(&self.regs);
         let command = umac::CMD.read(&self.regs);
         RxReadback {

@@ -203,6 +203,18 @@ fn registers_are_recorded_before_anything_is_written() {
     let mut seen = Vec::new();
     genet::found(&world.handle, |block, name, offset, value| seen.push((block, name, offset, value)));
     assert_eq!(world.handle.0.borrow().writes, 0);
+    // What decides how a driver receives that never writes it, and what an earlier program leaves.
+    for offset in [
+        0x080, 0x08C, 0x300, 0x314, 0x39C, 0x600, 0x614, 0x808, 0x818, 0x844, 0x864, 0x868, 0x86C, 0x870, 0xB30, 0xE50,
+        0x2C24, 0x3008, 0x300C, 0x3024, 0x3028, 0x3040, 0x3044, 0x3048, 0x3054, 0x3064, 0x306C, 0x30AC, 0x5008, 0x500C,
+        0xFC00, 0xFC04, 0xFC08,
+    ] {
+        assert_eq!(seen.iter().filter(|(_, _, at, _)| *at == offset).count(), 1, "{offset:#x}");
+    }
+    let mut names: Vec<_> = seen.iter().map(|(block, name, ..)| (block, name)).collect();
+    names.sort();
+    names.dedup();
+    assert_eq!(names.len(), seen.len(), "a name twice in a block");
     assert!(seen.contains(&("rdma", "ring16_mbuf_done_thresh", 0x3024, 5)));
     assert!(seen.contains(&("rdma", "ring16_timeout", 0x30AC, 0x7_1000)));
     assert!(seen.contains(&("umac", "pause_ctrl", 0xB30, 0x2_7FFF)));

@@ -9,11 +9,7 @@ use core::fmt::Write;
 const UNMAPPED: usize = 0xf_0000_0000;
 
 /// Fails as asked; returns only if it cannot.
-pub fn crash(kind: Option<Crash>) {
-    let Some(kind) = kind else {
-        let _ = writeln!(Console, "crash wedge, crash panic, crash abort or crash heap?");
-        return;
-    };
+pub fn crash(kind: Crash) {
     if kind == Crash::Wedge && !watchdog::watching() {
         let _ = writeln!(Console, "the main loop is not watched on this machine: nothing would end it");
         return;

@@ -1,28 +1,24 @@
-//! From the first line on the console to the last: start-up, one session, then the console.
-
-extern crate alloc;
+//! Start-up: from the first line on the console to a port that the console can use.
 
 use boot::layout::{Span, layout};
 use boot::page_table::Rights;
 use core::fmt::Write;
 use genet::Genet;
-use kernel::arch::{cache, counter, interrupts};
+use kernel::arch::{cache, counter};
 use kernel::board::identity::Revision;
 use kernel::board::mailbox::Mailbox;
 use kernel::board::property::{Clock, Tag, mac_of};
 use kernel::board::tree::{BoardTree, BootPath};
 use kernel::board::uart::{self, Console};
 use kernel::board::{gic, gpio, watchdog};
-use kernel::commands::{self, Command, parse};
-use kernel::crash::crash;
+use kernel::console::Desk;
+use kernel::found::Found;
 use kernel::irq::{self, GenetRegisters};
-use kernel::kept::{Kept, ResetReason, State, reset_reason};
-use kernel::line::{LineEditor, PROMPT};
+use kernel::kept::{Kept, ResetReason, reset_reason};
 use kernel::mem::{dma, heap, kept};
 use kernel::port::{BoardClock, BoardGenet, BoardPort};
-use netbench::presets::PRESETS;
+use netbench::Hello;
 use netbench::record::Recorder;
-use netbench::{FoundSummary, Hello};
 use phy::Bcm54210e;
 
 const VERSION: &str = env!("CARGO_PKG_VERSION");
@@ -33,8 +29,6 @@ const DEFAULT_UART_HZ: u32 = 48_000_000;
 const MAX_TREE_BYTES: u64 = 2 << 20;
 /// How long the core clock is measured, us.
 const CALIBRATE_US: u32 = 2_000;
-/// Time between two turns of the idle console, ns: it shows the watchdog that it is alive.
-const CONSOLE_TURN_NS: u64 = 1_000_000_000;
 
 /// Called by boot.s with MMU and caches on and interrupts masked.
 #[unsafe(no_mangle)]
@@ -59,7 +53,7 @@ extern "C" fn kernel_main(dtb: usize, entry_el: u64, _image_base: usize) -> ! {
     let facts = Facts::gather(mailbox.as_mut(), tree.as_ref(), entry_el, before);
     facts.print(&mut out);
     let bootargs = tree.as_ref().map_or("", |t| t.bootargs);
-    session(&facts, bootargs, &mut out)
+    session(&facts, mailbox, bootargs, &mut out)
 }
 
 /// Maps the device tree that x0 points at, read-only. `None` if there is none that can be used.
@@ -243,8 +237,8 @@ impl<'a> Facts<'a> {
     }
 }
 
-/// Runs the plan of the boot arguments once, then serves the console for ever.
-fn session(facts: &Facts<'_>, bootargs: &str, out: &mut Console) -> ! {
+/// Brings the port up and hands everything to the console.
+fn session(facts: &Facts<'_>, mailbox: Option<Mailbox>, bootargs: &str, out: &mut Console) -> ! {
     let mut recorder = Recorder::new();
     recorder.hello(&mut Console, &facts.hello());
     if gic::init().is_none() {
@@ -254,15 +248,20 @@ fn session(facts: &Facts<'_>, bootargs: &str, out: &mut Console) -> ! {
         log::warn!("the watchdog resets this machine at once whatever its time: the main loop is not watched");
     }
     kept::note(format_args!("bringing GENET up"));
-    let port = bring_up(facts, &mut recorder, out);
+    let mut found = Found::default();
+    let port = bring_up(facts, &mut recorder, &mut found, out);
     irq::enable(port.is_ok());
-    let mut port = port.inspect_err(|reason| recorder.bye_without_runs(&mut Console, reason));
-    run(&mut port, &mut recorder, bootargs);
-    console(port, &mut recorder, bootargs)
+    let port = port.inspect_err(|reason| recorder.bye_without_runs(&mut Console, reason));
+    Desk::new(port, recorder, found, mailbox, bootargs).serve()
 }
 
 /// Records what is found, then takes GENET and its PHY over. The error is the `rc` of the session.
-fn bring_up(facts: &Facts<'_>, recorder: &mut Recorder, out: &mut Console) -> Result<BoardPort, &'static str> {
+fn bring_up(
+    facts: &Facts<'_>,
+    recorder: &mut Recorder,
+    found: &mut Found,
+    out: &mut Console,
+) -> Result<BoardPort, &'static str> {
     let registers = GenetRegisters::new();
     // The first access may be to a block that is not there, or that is not clocked.
     if registers.probe(0).is_none() {
@@ -280,15 +279,9 @@ fn bring_up(facts: &Facts<'_>, recorder: &mut Recorder, out: &mut Console) -> Re
             return Err("genet.absent");
         }
     };
-    let mut summary = FoundSummary::default();
     genet::found(&registers, |block, name, offset, value| {
-        summary.note(block, name, value);
-        recorder.record(&mut Console, "found", |r| {
-            r.word("block", block);
-            r.word("reg", name);
-            r.hex("offset", offset.into());
-            r.hex("value", value.into());
-        });
+        found.note(block, name, offset, value);
+        record_found(recorder, block, name, offset, value);
     });
     let (Some(rx), Some(tx)) = (dma::receive_buffers(), dma::transmit_buffers()) else { return Err("dma.taken") };
     let mut genet: BoardGenet = match Genet::bring_up(registers, rx, tx, BoardClock, facts.mac) {
@@ -309,116 +302,21 @@ fn bring_up(facts: &Facts<'_>, recorder: &mut Recorder, out: &mut Console) -> Re
         writeln!(out, "  GENET   revision {revision:#010x}, PHY {:#010x} at MDIO address {}", phy.id(), phy.address());
     let address = phy.address();
     Bcm54210e::found(&mut genet.mdio(), address, |name, offset, value| {
-        summary.note("phy", name, value.into());
-        recorder.record(&mut Console, "found", |r| {
-            r.word("block", "phy");
-            r.word("reg", name);
-            r.hex("offset", offset.into());
-            r.hex("value", value.into());
-        });
+        found.note("phy", name, offset, value.into());
+        record_found(recorder, "phy", name, offset, value.into());
     });
-    let _ = summary.write(out);
+    let _ = found.summary.write(out);
     BoardPort::new(genet, phy, facts.mac).map_err(|error| {
         let _ = writeln!(out, "PHY: {error}");
         "phy.failed"
     })
 }
 
-/// Runs the plan in `words`.
-fn run(port: &mut Result<BoardPort, &'static str>, recorder: &mut Recorder, words: &str) {
-    let (plan, problems) = netbench::plan::parse(words);
-    netbench::report_problems(&mut Console, &problems);
-    match port {
-        Ok(port) => {
-            netbench::run(port, &mut Console, recorder, &plan);
-        }
-        Err(rc) => {
-            let _ = writeln!(Console, "No network port ({rc}, see above): the plan cannot run.");
-        }
-    }
-}
-
-/// Serves commands for ever.
-fn console(mut port: Result<BoardPort, &'static str>, recorder: &mut Recorder, bootargs: &str) -> ! {
-    let mut editor = LineEditor::default();
-    let _ = write!(
-        Console,
-        "\nCommands: help, run [gb.KEY=VALUE ...], presets, reprint, reboot, crash KIND (Tab completes)\n{PROMPT}"
-    );
-    kept::note(format_args!("console: waiting for a command"));
-    loop {
-        while let Some(byte) = uart::read_byte() {
-            let mut words =
-                commands::NAMES.into_iter().chain(netbench::plan::KEYS).chain(PRESETS.iter().map(|p| p.name));
-            let Some(line) = editor.push(byte, &mut words, &mut Console) else { continue };
-            let _ = writeln!(Console);
-            match line.and_then(|line| parse(line).map(|command| (command, line))) {
-                Ok((Command::Nothing, _)) => {}
-                Ok((command, line)) => {
-                    kept::note(format_args!("console: {}", core::str::from_utf8(line).unwrap_or("")));
-                    obey(command, line, &mut port, recorder, bootargs);
-                    kept::note(format_args!("console: waiting for a command"));
-                }
-                Err(error) => {
-                    let _ = writeln!(Console, "{error}");
-                }
-            }
-            let _ = write!(Console, "{PROMPT}");
-        }
-        irq::turn();
-        let now_ns = counter::now_ns();
-        watchdog::feed(now_ns);
-        interrupts::mask();
-        if !uart::take_event() {
-            if watchdog::watching() {
-                counter::arm_timer(now_ns + CONSOLE_TURN_NS);
-            }
-            interrupts::wait();
-        }
-        interrupts::unmask();
-    }
-}
-
-fn obey(
-    command: Command,
-    line: &[u8],
-    port: &mut Result<BoardPort, &'static str>,
-    recorder: &mut Recorder,
-    bootargs: &str,
-) {
-    match command {
-        Command::Nothing => {}
-        Command::Help => {
-            let _ = writeln!(
-                Console,
-                "run            the plan of the boot arguments\n\
-                 run gb.K=V ..  another plan: gb.presets=linux,poll gb.url=http://HOST/FILE gb.flows=1,4 gb.repeats=3 ...\n\
-                 presets        what the presets stand for, and what of a driver they do not reproduce\n\
-                 reprint        the kept records again\n\
-                 reboot         resets the board\n\
-                 crash KIND     fails on purpose, to try the watchdog and the reports: wedge, panic, abort or heap"
-            );
-        }
-        Command::Run => {
-            let text = core::str::from_utf8(line).unwrap_or("");
-            let words = text.trim_start().strip_prefix("run").unwrap_or("").trim();
-            run(port, recorder, if words.is_empty() { bootargs } else { words });
-        }
-        Command::Presets => {
-            for preset in &PRESETS {
-                let _ = writeln!(Console, "{:<10} {}; not: {}", preset.name, preset.about, preset.missing);
-            }
-        }
-        Command::Reprint => recorder.reprint(&mut Console, |_| uart::flush()),
-        Command::Reboot => {
-            let _ = writeln!(Console, "resetting");
-            uart::flush();
-            kept::enter(State::Reboot);
-            watchdog::start(10);
-            loop {
-                interrupts::wait();
-            }
-        }
-        Command::Crash(kind) => crash(kind),
-    }
+fn record_found(recorder: &mut Recorder, block: &str, name: &str, offset: u32, value: u32) {
+    recorder.record(&mut Console, "found", |r| {
+        r.word("block", block);
+        r.word("reg", name);
+        r.hex("offset", offset.into());
+        r.hex("value", value.into());
+    });
 }

@@ -3,7 +3,8 @@
 //! Owns the line under way and the last few; knows words only as a list to complete from. Line noise must stay harmless:
 //! bytes that are no key go into the line as they are, and [`crate::commands::parse`] refuses such a line.
 
-use crate::commands::{CommandError, LINE_BYTES};
+use crate::commands::LINE_BYTES;
+use crate::ctrl_c::ETX;
 use core::fmt::Write;
 
 /// Lines that are remembered.
@@ -45,6 +46,14 @@ enum Escape {
     Sequence,
 }
 
+/// What may be typed at the end of a line: calls its second argument with each word and with what follows that word when
+/// it is complete.
+pub type Completions = fn(&[u8], &mut dyn FnMut(&str, &str));
+
+/// A line that was too long, and is dropped as a whole.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct TooLong;
+
 /// Collects typed bytes into lines.
 #[derive(Debug)]
 pub struct LineEditor {
@@ -71,16 +80,18 @@ impl Default for LineEditor {
 
 impl LineEditor {
     /// Takes one byte and echoes to `out` what it does. Returns the line when it is complete (carriage return or line feed).
-    /// `words` are what Tab completes from.
-    pub fn push(
-        &mut self,
-        byte: u8,
-        words: &mut dyn Iterator<Item = &str>,
-        out: &mut dyn Write,
-    ) -> Option<Result<&[u8], CommandError>> {
+    /// `words` is what Tab completes from.
+    pub fn push(&mut self, byte: u8, words: Completions, out: &mut dyn Write) -> Option<Result<&[u8], TooLong>> {
         match (self.escape, byte) {
             // A line ends whatever was begun.
             (_, b'\r' | b'\n') => return Some(self.enter()),
+            (_, ETX) => {
+                let _ = write!(out, "^C\n{PROMPT}");
+                self.line.len = 0;
+                self.back = 0;
+                self.escape = Escape::None;
+                self.overflow = false;
+            }
             (Escape::Begun, b'[' | b'O') => self.escape = Escape::Sequence,
             (Escape::Begun, _) => self.escape = Escape::None,
             (Escape::Sequence, 0x40..=0x7e) => {
@@ -96,11 +107,6 @@ impl LineEditor {
             (Escape::None, 0x08 | 0x7f) => self.rub_out(1, out),
             (Escape::None, 0x15) => self.rub_out(self.line.len, out), // Ctrl-U
             (Escape::None, 0x17) => self.rub_out(self.last_word(), out), // Ctrl-W
-            (Escape::None, 0x03) => {
-                let _ = write!(out, "^C\n{PROMPT}");
-                self.line.len = 0;
-                self.overflow = false;
-            }
             (Escape::None, b'\t') => self.complete(words, out),
             (Escape::None, _) => {
                 self.overflow |= !self.line.push(byte);
@@ -112,13 +118,13 @@ impl LineEditor {
         None
     }
 
-    fn enter(&mut self) -> Result<&[u8], CommandError> {
+    fn enter(&mut self) -> Result<&[u8], TooLong> {
         let line = self.line;
         self.line.len = 0;
         self.back = 0;
         self.escape = Escape::None;
         if core::mem::take(&mut self.overflow) {
-            return Err(CommandError::Garbled);
+            return Err(TooLong);
         }
         let readable = line.get().iter().all(|b| b.is_ascii_graphic() || *b == b' ');
         if line.len > 0 && readable && line.get() != self.before[0].get() {
@@ -161,27 +167,25 @@ impl LineEditor {
 
     /// Completes the part of the line behind the last space, `=` or comma as far as only one way goes on; lists the ways
     /// when there are several.
-    fn complete(&mut self, words: &mut dyn Iterator<Item = &str>, out: &mut dyn Write) {
-        let line = self.line.get();
+    fn complete(&mut self, words: Completions, out: &mut dyn Write) {
+        let before = self.line;
+        let line = before.get();
         let start = line.iter().rposition(|b| matches!(b, b' ' | b'=' | b',')).map_or(0, |at| at + 1);
         let Ok(typed) = core::str::from_utf8(&line[start..]) else { return };
-        let mut typed_bytes = [0; LINE_BYTES];
-        typed_bytes[..typed.len()].copy_from_slice(typed.as_bytes());
-        let typed = &typed_bytes[..typed.len()];
         // What all that fit have in common, and how many they are.
         let mut common = Line::EMPTY;
         let mut fitting = 0;
         let mut listed = Line::EMPTY;
-        for word in words.filter(|word| word.as_bytes().starts_with(typed)) {
-            let more = &word.as_bytes()[typed.len()..];
+        words(line, &mut |word, after| {
+            let Some(more) = word.strip_prefix(typed) else { return };
             if fitting == 0 {
-                more.iter().for_each(|b| _ = common.push(*b));
+                more.bytes().chain(after.bytes()).for_each(|b| _ = common.push(b));
             } else {
-                common.len = common.get().iter().zip(more).take_while(|(a, b)| a == b).count();
+                common.len = common.get().iter().zip(more.as_bytes()).take_while(|(a, b)| a == b).count();
             }
             fitting += 1;
             word.bytes().chain([b' ']).for_each(|b| _ = listed.push(b));
-        }
+        });
         if common.len > 0 {
             for byte in common.get() {
                 if self.line.push(*byte) {
@@ -199,19 +203,23 @@ impl LineEditor {
 mod tests {
     use super::*;
 
-    const WORDS: [&str; 5] = ["help", "run", "gb.window_ms=", "gb.window_b=", "gb.flows="];
+    fn words(_: &[u8], f: &mut dyn FnMut(&str, &str)) {
+        f("help", "");
+        f("run", " ");
+        ["gb.window_ms", "gb.window_b", "gb.flows"].into_iter().for_each(|key| f(key, "="));
+    }
 
-    fn typed(editor: &mut LineEditor, input: &[u8]) -> (Vec<Result<String, CommandError>>, String) {
+    fn typed(editor: &mut LineEditor, input: &[u8]) -> (Vec<Result<String, TooLong>>, String) {
         let (mut lines, mut echo) = (Vec::new(), String::new());
         for byte in input {
-            if let Some(line) = editor.push(*byte, &mut WORDS.into_iter(), &mut echo) {
+            if let Some(line) = editor.push(*byte, words, &mut echo) {
                 lines.push(line.map(|line| String::from_utf8_lossy(line).into_owned()));
             }
         }
         (lines, echo)
     }
 
-    fn lines(input: &[u8]) -> Vec<Result<String, CommandError>> {
+    fn lines(input: &[u8]) -> Vec<Result<String, TooLong>> {
         typed(&mut LineEditor::default(), input).0
     }
 
@@ -224,6 +232,7 @@ mod tests {
             (b"run  gb.flows=2 \x17\x17help\r", "help"),
             (b"nonsense\x15help\n", "help"),
             (b"nonsense\x03help\n", "help"),
+            (b"nonsense\x1b[\x03help\n", "help"),
         ] {
             assert_eq!(super::tests::lines(input), [Ok(line.to_owned())], "{input:?}");
         }
@@ -246,15 +255,20 @@ mod tests {
         assert_eq!(lines(b"run gb.f\t4\r"), [Ok("run gb.flows=4".to_owned())]);
         let (lines, echo) = typed(&mut LineEditor::default(), b"run gb.w\t\tm\t5\r");
         assert_eq!(lines, [Ok("run gb.window_ms=5".to_owned())]);
-        assert!(echo.contains("\ngb.window_ms= gb.window_b=\n> run gb.window_"), "{echo:?}");
+        assert!(echo.contains("\ngb.window_ms gb.window_b\n> run gb.window_"), "{echo:?}");
         assert_eq!(super::tests::lines(b"x\t\r"), [Ok("x".to_owned())]);
+        assert_eq!(
+            super::tests::lines(b"run\tgb.flows\t2\r"),
+            [Ok("run gb.flows=2".to_owned())],
+            "what follows a word"
+        );
     }
 
     #[test]
     fn an_endless_line_is_dropped_as_a_whole_and_noise_is_kept_for_the_parser() {
         let mut input = vec![b'r'; LINE_BYTES + 1];
         input.extend(b"\rhelp\r");
-        assert_eq!(lines(&input), [Err(CommandError::Garbled), Ok("help".to_owned())]);
+        assert_eq!(lines(&input), [Err(TooLong), Ok("help".to_owned())]);
         let (lines, echo) = typed(&mut LineEditor::default(), b"he\xff\0lp\r");
         assert_eq!((lines.len(), echo.as_str()), (1, "help"));
         assert!(crate::commands::parse(b"he\xff\0lp").is_err());

@@ -67,6 +67,21 @@ impl BoardPort {
         })
     }
 
+    /// Receive settings as the hardware holds them now.
+    pub fn settings(&self) -> RxReadback {
+        self.genet.read_back()
+    }
+
+    /// MDIO transactions that failed since bring-up.
+    pub fn mdio_errors(&self) -> u64 {
+        self.mdio_errors
+    }
+
+    /// Reads the PHY's registers: name, number, value. Clears what reading clears; a loss of the link is counted.
+    pub fn phy_registers(&mut self, f: &mut dyn FnMut(&'static str, u32, u16)) {
+        self.phy.registers(&mut self.genet.mdio(), f);
+    }
+
     /// One look for frames, `irq_ns` being when their interrupt came. True if there are any.
     fn look(&mut self, irq_ns: u64) -> bool {
         self.genet.poll_receive(irq_ns) > 0
@@ -120,6 +135,7 @@ impl Port for BoardPort {
         if self.genet.rearm() {
             return;
         }
+        let deadline_ns = uart::before_stop(now, deadline_ns);
         loop {
             irq::turn();
             interrupts::mask();
@@ -223,6 +239,11 @@ impl Port for BoardPort {
         self.link_due_ns = 0;
         self.link();
         self.phy.losses()
+    }
+
+    #[inline(always)]
+    fn stop_wanted(&self, now_ns: u64) -> bool {
+        uart::stop_wanted(now_ns)
     }
 
     fn has_interrupts(&self) -> bool {

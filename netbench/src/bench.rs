@@ -5,10 +5,11 @@
 
 use crate::failure::Failure;
 use crate::http::Url;
+use crate::link_log::LinkLog;
 use crate::net::{Lease, Net};
 use crate::plan::Plan;
 use crate::point::{Point, link_word};
-use crate::record::{Mac, Recorder};
+use crate::record::Recorder;
 use crate::result::{self, RunResult};
 use crate::run::{DHCP_WAIT_MS, blame_link, keep_lease, wait_for_lease, wait_for_link};
 use crate::sweep::{Sweep, drain};
@@ -28,7 +29,7 @@ pub(crate) struct Bench<'a, P, C> {
     /// The server's.
     pub address: Ipv4Address,
     sweep: Sweep,
-    link: LinkState,
+    links: LinkLog,
     /// What the PHY was asked for last.
     asked: LinkSettings,
     lease: Lease,
@@ -52,10 +53,12 @@ impl<'a, P: Port, C: Console> Bench<'a, P, C> {
         let asked = LinkSettings::default();
         // After an earlier plan the port may be set to something else.
         let _ = port.set_link(&asked).map_err(Failure::Phy)?;
-        let link = wait_for_link(port, console, plan.link_wait_ms)?;
+        let mut links = LinkLog::default();
+        let found = wait_for_link(port, console, plan.link_wait_ms);
+        links.follow(port, console, recorder);
+        found?;
         let losses = port.link_losses();
         let link_ns = port.now_ns();
-        record_link(recorder, console, &link, port.mac());
         let mut net = Net::new(port, flows, window_b, plan.seed);
         console.note(format_args!("asking for an address by DHCP"));
         let _ = writeln!(console, "DHCP: asking for an address (at most {} s)", DHCP_WAIT_MS / 1000);
@@ -66,7 +69,7 @@ impl<'a, P: Port, C: Console> Bench<'a, P, C> {
         let address = net.resolve(port, &url.host).map_err(|failure| blame_link(port, losses, failure))?;
         let range_b = (plan.range_b > 0).then_some(plan.range_b);
         let transfer = Transfer::new((address, url.port), flows, &url, range_b);
-        Ok(Bench { port, console, recorder, plan, url, address, sweep: Sweep::new(net, transfer), link, asked, lease, link_ns })
+        Ok(Bench { port, console, recorder, plan, url, address, sweep: Sweep::new(net, transfer), links, asked, lease, link_ns })
     }
 
     /// From the first link to the first byte of a body, us.
@@ -78,7 +81,7 @@ impl<'a, P: Port, C: Console> Bench<'a, P, C> {
     pub fn announce(&mut self, points: &[Point]) -> Vec<u32> {
         let ids: Vec<u32> = points.iter().map(|_| self.recorder.take_run_id()).collect();
         for (id, point) in ids.iter().zip(points) {
-            result::record_plan(self.recorder, self.console, *id, point);
+            result::record_plan(self.recorder, self.console, *id, point, self.plan);
         }
         ids
     }
@@ -96,7 +99,16 @@ impl<'a, P: Port, C: Console> Bench<'a, P, C> {
         self.console.note(format_args!("run {id}: {}, {} flows", point.name(), point.setup.flows));
         drain(self.port, self.console);
         let link = self.make_link(point);
-        Ok(self.sweep.point(self.port, self.console, self.recorder, self.plan, (id, point), link))
+        self.links.follow(self.port, self.console, self.recorder);
+        self.stopped()?;
+        let run = self.sweep.point(self.port, self.console, self.recorder, self.plan, (id, point), link);
+        self.links.follow(self.port, self.console, self.recorder);
+        Ok(run)
+    }
+
+    /// Somebody wants it all to end.
+    pub fn stopped(&self) -> Result<(), Failure> {
+        if self.port.stop_wanted(self.port.now_ns()) { Err(Failure::Stopped) } else { Ok(()) }
     }
 
     /// The link that the point wants, and how often it was lost before.
@@ -109,30 +121,8 @@ impl<'a, P: Port, C: Console> Bench<'a, P, C> {
             }
         }
         let losses = self.port.link_losses(); // looks now, however short ago it did
-        let now = wait_for_link(self.port, self.console, self.plan.link_wait_ms)?;
-        if now != self.link {
-            self.link = now;
-            record_link(self.recorder, self.console, &now, self.port.mac());
-            drain(self.port, self.console);
-        }
-        Ok((now, losses))
+        Ok((wait_for_link(self.port, self.console, self.plan.link_wait_ms)?, losses))
     }
-}
-
-fn record_link<C: Console>(recorder: &mut Recorder, console: &mut C, link: &LinkState, mac: [u8; 6]) {
-    let duplex = if link.full_duplex { "full" } else { "half" };
-    let _ = writeln!(console, "link: {} Mbit/s {duplex} duplex", link.speed.mbps());
-    recorder.record(console, "link", |r| {
-        r.num("up", link.up as u8);
-        r.num("speed_bps", link.speed.mbps() as u64 * 1_000_000);
-        r.word("duplex", duplex);
-        r.num("tx_pause", link.pause_tx as u8);
-        r.num("rx_pause", link.pause_rx as u8);
-        r.hex("eee_advertised", link.eee_advertised.into());
-        r.hex("eee_partner", link.eee_partner.into());
-        r.num("eee_active", link.eee_active as u8);
-        r.show("mac", Mac(mac));
-    });
 }
 
 fn record_lease<C: Console>(recorder: &mut Recorder, console: &mut C, lease: &Lease) {

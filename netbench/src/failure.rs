@@ -10,6 +10,8 @@ use smoltcp::wire::Ipv4Address;
 /// What went wrong.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Failure {
+    /// Somebody at the console ended it.
+    Stopped,
     /// No link for this long.
     LinkDown {
         /// Time waited, ms.
@@ -94,6 +96,7 @@ impl Failure {
     /// The `rc` word of records.
     pub fn rc(&self) -> &'static str {
         match self {
+            Failure::Stopped => "stopped",
             Failure::LinkDown { .. } => "link.down",
             Failure::LinkLost => "link.lost",
             Failure::DhcpTimeout { .. } => "dhcp.timeout",
@@ -129,6 +132,7 @@ impl Failure {
 impl fmt::Display for Failure {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
+            Failure::Stopped => write!(f, "by Ctrl-C on the console"),
             Failure::LinkDown { waited_ms } => write!(
                 f,
                 "no link after {}.{} s: check the cable, and that the other end is switched on",

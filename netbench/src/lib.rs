@@ -17,6 +17,7 @@ mod bench;
 pub mod failure;
 mod found;
 pub mod http;
+mod link_log;
 mod meter;
 mod net;
 pub mod plan;
@@ -34,7 +35,9 @@ mod transfer;
 pub mod verdict;
 
 pub use found::FoundSummary;
-pub use genet::{ApplyError, FrameStamp, LinkSettings, LinkState, PhyError, RxReadback, RxSettings};
+pub use genet::{
+    ApplyError, FrameStamp, LinkSettings, LinkState, PhyError, RxMode, RxReadback, RxSettings,
+};
 pub use run::{Outcome, report_problems, run};
 pub use session::Session;
 
@@ -78,6 +81,13 @@ pub trait Port: smoltcp::phy::Device {
     /// Received frames are announced by interrupts. False: the line has a fault, and frames are looked for in any mode.
     fn has_interrupts(&self) -> bool {
         true
+    }
+
+    /// Somebody wants what is going on to end (Ctrl-C), and the run under way has not ended since. Asked at every turn
+    /// of a loop that waits or measures: no device reads. `now_ns` is the time now.
+    fn stop_wanted(&self, now_ns: u64) -> bool {
+        let _ = now_ns;
+        false
     }
 
     /// Memory in use, bytes, if there is a heap of our own.

@@ -117,6 +117,11 @@ impl Meter {
         }
     }
 
+    /// Start and end of the window since reset, ns.
+    pub fn span_ns(&self) -> (u64, u64) {
+        (self.start_ns, self.interval_start_ns)
+    }
+
     /// Intervals so far.
     pub fn intervals(&self) -> &[Interval] {
         &self.intervals[..self.used]

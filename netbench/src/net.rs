@@ -188,6 +188,10 @@ impl Net {
                     return first.ok_or(Failure::DnsNotFound);
                 }
                 Err(dns::GetQueryResultError::Failed) => return Err(Failure::DnsNotFound),
+                Err(dns::GetQueryResultError::Pending) if port.stop_wanted(port.now_ns()) => {
+                    socket.cancel_query(query);
+                    return Err(Failure::Stopped);
+                }
                 Err(dns::GetQueryResultError::Pending) if port.now_ns() >= deadline_ns => {
                     socket.cancel_query(query);
                     return Err(Failure::DnsTimeout { waited_ms: DNS_WAIT_MS });

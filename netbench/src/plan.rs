@@ -10,7 +10,7 @@ mod axis;
 mod problem;
 
 pub use axis::MAX_VALUES;
-pub use problem::PlanProblem;
+pub use problem::{PlanProblem, nearest};
 
 use crate::http::Url;
 use crate::point::{Point, Setup};

@@ -1,26 +1,29 @@
 //! GB1 records: lines of a console capture that programs read.
 //!
 //! Owns the format (sequence numbers, CRC, escaping, splitting of long records) and the memory of
-//! what was written, for a reprint. Reading is in [`parse`]. What goes into a record is the
+//! what was written, for a reprint. Reading a line is in [`parse`], a capture in [`read_capture`]. What goes into a record is the
 //! business of whoever writes it.
 //!
 //! A line is `$GB1 <seq> <kind> <key>=<value>...*<crc>\r\n`, at most 240 bytes of printable ASCII.
 //! The CRC is CRC-32 of IEEE 802.3 over everything between `$` and `*`.
 
 mod parse;
+mod session;
 
 pub use parse::{LineError, Reader, Record, parse, percent_decode};
+pub use session::{Capture, Entry, SessionRecords, read_capture};
 
 use crate::Hello;
 use alloc::collections::VecDeque;
 use alloc::string::String;
 use core::fmt::{self, Write};
+use core::ops::RangeInclusive;
 use crc::{CRC_32_ISO_HDLC, Crc};
 
 /// Longest line, bytes, carriage return and line feed included.
 pub const MAX_LINE_BYTES: usize = 240;
-/// How much of what was written is kept for a reprint, bytes.
-pub const KEPT_BYTES: usize = 64 << 10;
+/// How much of what was written is kept for a reprint, bytes: a sweep of all presets writes some 45 KiB.
+pub const KEPT_BYTES: usize = 512 << 10;
 /// Longest value, bytes, so that every field fits into a line with its keys. Longer ones are cut.
 pub const MAX_VALUE_BYTES: usize = 144;
 
@@ -54,6 +57,9 @@ pub struct Recorder {
     next_run: u32,
     is_virtual: bool,
     kept: VecDeque<u8>,
+    kept_bytes: usize,
+    /// Lines that were dropped from `kept`; each had its sequence number, so this is the first that is left.
+    gone: u64,
     body: String,
     line: String,
 }
@@ -67,11 +73,19 @@ impl Default for Recorder {
 impl Recorder {
     /// A recorder at sequence number 0 that allocates all it needs now.
     pub fn new() -> Self {
+        Self::keeping(KEPT_BYTES)
+    }
+
+    /// As [`Self::new`], but `kept_bytes` (at least a line) are kept for a reprint.
+    pub fn keeping(kept_bytes: usize) -> Self {
+        let kept_bytes = kept_bytes.max(MAX_LINE_BYTES);
         Recorder {
             next_seq: 0,
             next_run: 1,
             is_virtual: false,
-            kept: VecDeque::with_capacity(KEPT_BYTES),
+            kept: VecDeque::with_capacity(kept_bytes),
+            kept_bytes,
+            gone: 0,
             body: String::with_capacity(4096),
             line: String::with_capacity(MAX_LINE_BYTES),
         }
@@ -80,6 +94,11 @@ impl Recorder {
     /// Records written since reset.
     pub fn records(&self) -> u64 {
         self.next_seq
+    }
+
+    /// Records that are not kept any more: sequence numbers below this.
+    pub fn gone(&self) -> u64 {
+        self.gone
     }
 
     /// The `hello` record said that this is the virtual Pi.
@@ -138,24 +157,62 @@ impl Recorder {
         debug_assert!(line.len() <= MAX_LINE_BYTES, "{line}");
         self.next_seq += 1;
         let _ = out.write_str(line);
-        while self.kept.len() + line.len() > KEPT_BYTES {
+        while self.kept.len() + line.len() > self.kept_bytes {
             drop_line(&mut self.kept);
+            self.gone += 1;
         }
         self.kept.extend(line.as_bytes());
     }
 
-    /// Writes the kept records again, byte for byte. `wait` is called before each line, so that
-    /// a queue of limited size can empty.
-    pub fn reprint<W: Write + ?Sized>(&self, out: &mut W, mut wait: impl FnMut(&mut W)) {
+    /// Calls `f` with sequence number and line, CR LF included, of every kept record until it returns false.
+    fn for_each_line(&self, mut f: impl FnMut(u64, &str) -> bool) {
         let mut line = String::with_capacity(MAX_LINE_BYTES);
+        let mut seq = self.gone;
         for &byte in &self.kept {
             line.push(byte as char);
             if byte == b'\n' {
-                wait(out);
-                let _ = out.write_str(&line);
+                if !f(seq, &line) {
+                    return;
+                }
+                seq += 1;
                 line.clear();
             }
         }
+    }
+
+    /// Writes the kept records in `seqs` again, byte for byte. `go_on` is called before each line, so that a queue of
+    /// limited size can empty; false ends it. Returns how many lines were written.
+    pub fn reprint<W: Write + ?Sized>(
+        &self,
+        out: &mut W,
+        seqs: RangeInclusive<u64>,
+        mut go_on: impl FnMut(&mut W) -> bool,
+    ) -> u64 {
+        let mut written = 0;
+        self.for_each_line(|seq, line| {
+            if !seqs.contains(&seq) {
+                return seq < *seqs.end();
+            }
+            let more = go_on(out);
+            if more {
+                let _ = out.write_str(line);
+                written += 1;
+            }
+            more
+        });
+        written
+    }
+
+    /// The last kept line of `kind`, for [`parse`].
+    pub fn last(&self, kind: &str) -> Option<String> {
+        let mut last = None;
+        self.for_each_line(|_, line| {
+            if line.split(' ').nth(2) == Some(kind) {
+                last = Some(line.into());
+            }
+            true
+        });
+        last
     }
 
     /// The first record after reset.

@@ -2,6 +2,7 @@
 
 use crate::failure::Failure;
 use crate::meter::Meter;
+use crate::plan::Plan;
 use crate::point::{self, Point};
 use crate::record::Recorder;
 use crate::stats::{Histogram, Quantiles, SUSPECT_SPACING_NS};
@@ -137,11 +138,16 @@ impl Figures {
 }
 
 /// One `plan` record.
-pub(crate) fn record_plan(recorder: &mut Recorder, out: &mut dyn Write, id: u32, point: &Point) {
+pub(crate) fn record_plan(recorder: &mut Recorder, out: &mut dyn Write, id: u32, point: &Point, plan: &Plan) {
     recorder.record(out, "plan", |r| {
         r.num("run", id);
         point::asked(r, point);
         point::workload(r, point);
+        r.num("warmup_ms", plan.warmup_ms);
+        r.num("window_ms", plan.window_ms);
+        r.num("rtt_probes", plan.rtt_probes);
+        r.num("range_b", plan.range_b);
+        r.text("peer", &plan.url);
     });
 }
 

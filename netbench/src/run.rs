@@ -152,7 +152,7 @@ fn measure<P: Port, C: Console>(
     results.push(run);
     facts.link_to_first_byte_us = bench.link_to_first_byte_us();
     facts.heap_b = bench.port.heap_b();
-    Ok(())
+    bench.stopped()
 }
 
 /// The mean rate of a point is known within the bound.
@@ -188,7 +188,8 @@ fn warn_unsettled<C: Console>(console: &mut C, plan: &Plan, results: &[RunResult
 
 /// What to report for `failure`: the link, if it was lost more than `losses` times.
 pub(crate) fn blame_link<P: Port>(port: &mut P, losses: u64, failure: Failure) -> Failure {
-    if port.link_losses() > losses || !port.link().up { Failure::LinkLost } else { failure }
+    let lost = failure != Failure::Stopped && (port.link_losses() > losses || !port.link().up);
+    if lost { Failure::LinkLost } else { failure }
 }
 
 pub(crate) fn wait_for_link<P: Port, C: Console>(
@@ -205,6 +206,9 @@ pub(crate) fn wait_for_link<P: Port, C: Console>(
     let deadline_ns = port.now_ns() + wait_ms * 1_000_000;
     loop {
         let now_ns = port.now_ns();
+        if port.stop_wanted(now_ns) {
+            return Err(Failure::Stopped);
+        }
         if now_ns >= deadline_ns {
             return Err(Failure::LinkDown { waited_ms: wait_ms });
         }
@@ -238,6 +242,9 @@ pub(crate) fn wait_for_lease<P: Port>(port: &mut P, net: &mut Net) -> Result<Lea
         }
         if let Some(failure) = net.no_lease().filter(|failure| *failure != Failure::DhcpLost) {
             return Err(failure);
+        }
+        if port.stop_wanted(port.now_ns()) {
+            return Err(Failure::Stopped);
         }
         if port.now_ns() >= deadline_ns {
             return Err(Failure::DhcpTimeout { waited_ms: DHCP_WAIT_MS });

@@ -77,7 +77,7 @@ impl Sweep {
         drain(port, console);
         self.mib_before.clear();
         let before = &mut self.mib_before;
-        port.for_each_mib(&mut |name, value| before.push((name, value)));
+        for_each_counter(port, &mut |name, value| before.push((name, value)));
         run.failure = match link {
             Err(no_link) => Some(no_link),
             Ok((link, losses)) => {
@@ -208,6 +208,11 @@ impl Sweep {
             }
             point::workload(r, &run.point);
             r.num("warmup_ms", plan.warmup_ms);
+            if run.figures.is_some() {
+                let (start_ns, end_ns) = self.meter.span_ns();
+                r.num("start_ns", start_ns);
+                r.num("end_ns", end_ns);
+            }
             r.text("peer", &plan.url);
         });
         if run.figures.is_some() {
@@ -215,7 +220,7 @@ impl Sweep {
         }
         let mut index = 0;
         let before = &self.mib_before;
-        port.for_each_mib(&mut |name, value| {
+        for_each_counter(port, &mut |name, value| {
             // The order is the same each time.
             let old = before.get(index).filter(|(n, _)| *n == name).map_or(0, |(_, v)| *v);
             index += 1;
@@ -231,11 +236,26 @@ impl Sweep {
     }
 }
 
-/// Waits until the console is silent, so that nothing is printed inside a window.
+/// Every MIB counter, then what is lost or saved behind the MAC: ring and FIFO.
+fn for_each_counter<P: Port>(port: &mut P, f: &mut dyn FnMut(&'static str, u64)) {
+    port.for_each_mib(f);
+    let totals = port.totals();
+    f("ring_discards", totals.discards);
+    f("rbuf_overflow", totals.rbuf_overflow);
+    f("rbuf_errors", totals.rbuf_errors);
+    f("frame_errors", totals.frame_errors);
+    f("rescues", totals.rescues);
+}
+
+/// Waits until the console is silent, so that nothing is printed inside a window. A wish to stop ends it: there will be
+/// no window.
 pub(crate) fn drain<P: Port, C: Console>(port: &mut P, console: &mut C) {
     let deadline_ns = port.now_ns() + DRAIN_NS;
-    while console.pending() > 0 && port.now_ns() < deadline_ns {
+    while console.pending() > 0 {
         let now_ns = port.now_ns();
+        if now_ns >= deadline_ns || port.stop_wanted(now_ns) {
+            return;
+        }
         port.wait(now_ns + 10_000_000);
     }
 }

@@ -214,6 +214,9 @@ impl Transfer {
         if let Some(failure) = net.no_lease() {
             return Err(failure);
         }
+        if port.stop_wanted(port.now_ns()) {
+            return Err(Failure::Stopped);
+        }
         if port.now_ns() >= deadline_ns {
             return Err(Failure::TcpTimeout { during, waited_ms });
         }
@@ -268,6 +271,9 @@ impl Transfer {
             sink.batch_end(now_ns, port);
             if now_ns >= deadline_ns {
                 return Ended::Deadline;
+            }
+            if port.stop_wanted(now_ns) {
+                return Ended::Failed(Failure::Stopped);
             }
             port.wait(poll_at_ns.min(deadline_ns));
             now_ns = port.now_ns();

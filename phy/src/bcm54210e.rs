@@ -297,11 +297,23 @@ impl Bcm54210e {
         Ok(state)
     }
 
+    /// What [`Self::found`] reads, read now. A loss of the link that was latched is counted here, since reading clears it.
+    pub fn registers<B: MdioBus>(&mut self, bus: &mut B, mut f: impl FnMut(&'static str, u32, u16)) {
+        let mut latched = false;
+        Self::found(bus, self.address, |name, code, value| {
+            latched |= code == BMSR_REGISTER.into() && !BMSR::LINK.is_set(value);
+            f(name, code, value);
+        });
+        if latched {
+            self.losses += u64::from(self.last.take().is_some());
+        }
+    }
+
     /// Reads what is worth recording before anything is changed: name, register, value. Shadows of register 0x18 and
     /// 0x1C carry their number in the low byte, MMD registers their device in 23:16. A register that does not answer
     /// is left out. Reading clears what clears on read (the link latch, the EEE wake error count).
     pub fn found<B: MdioBus>(bus: &mut B, address: u8, mut f: impl FnMut(&'static str, u32, u16)) {
-        const PLAIN: [(&str, u8); 12] = [
+        const PLAIN: [(&str, u8); 14] = [
             ("bmcr", BMCR_REGISTER),
             ("bmsr", BMSR_REGISTER),
             ("id1", ID1_REGISTER),
@@ -309,6 +321,8 @@ impl Bcm54210e {
             ("anar", ANAR_REGISTER),
             ("anlpar", ANLPAR_REGISTER),
             ("aner", 6),
+            ("next_page", 7),
+            ("partner_next_page", 8),
             ("1000t_control", GIGABIT_CONTROL_REGISTER),
             ("1000t_status", GIGABIT_STATUS_REGISTER),
             ("extended_status", 15),

@@ -409,5 +409,37 @@ fn found_registers_are_read_and_a_silent_one_left_out() {
     assert!(seen.contains(&("clock_control", 0x1c03, 0x11c & 0x3ff)));
     assert!(seen.contains(&("eee_advertisement", 0x7_003c, 0x110e)));
     assert!(!seen.iter().any(|(name, ..)| *name == "aux_status"));
-    assert_eq!(seen.len(), 19);
+    assert_eq!(seen.len(), 21);
+}
+
+#[test]
+fn a_loss_that_a_look_at_the_registers_clears_is_counted() {
+    /// A PHY with a settled gigabit link; the next read of BMSR says what it is told to.
+    struct Latched(Vec<u16>);
+    impl MdioBus for Latched {
+        fn read(&mut self, _phy: u8, register: u8) -> Result<u16, MdioError> {
+            Ok(match register {
+                0 => 0x1140,
+                1 => self.0.pop().unwrap_or(0x796d),
+                2 => 0x600d,
+                3 => 0x84a2,
+                4 | 5 => 0x0de1,
+                9 => 0x0300,
+                10 => 0x0800,
+                _ => 0,
+            })
+        }
+        fn write(&mut self, _phy: u8, _register: u8, _value: u16) -> Result<(), MdioError> {
+            Ok(())
+        }
+    }
+    let mut bus = Latched(Vec::new());
+    let mut phy = Bcm54210e::find(&mut bus).unwrap();
+    assert!(phy.poll_link(&mut bus).unwrap().up);
+    phy.registers(&mut bus, |_, _, _| {});
+    assert_eq!(phy.losses(), 0);
+    bus.0.push(0x7949);
+    phy.registers(&mut bus, |_, _, _| {});
+    assert!(phy.poll_link(&mut bus).unwrap().up);
+    assert_eq!(phy.losses(), 1);
 }

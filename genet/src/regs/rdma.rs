@@ -41,6 +41,10 @@ const fn ring(n: u32, register: u32) -> u32 {
     0x2c00 + 0x40 * n + register
 }
 
+const fn timeout(n: u32) -> u32 {
+    0x306c + 4 * n
+}
+
 /// Descriptor-RAM word index of the next frame; three words a descriptor.
 pub const WRITE_PTR: Register = Register::at(ring(RING, 0x00));
 pub const WRITE_PTR_HI: Register = Register::at(ring(RING, 0x04));
@@ -63,7 +67,7 @@ pub const RING_CFG: Register = Register::at(0x3040);
 pub const CTRL: Register<CTRL::Register> = Register::at(0x3044);
 pub const STATUS: Register<STATUS::Register> = Register::at(0x3048);
 pub const SCB_BURST_SIZE: Register = Register::at(0x304c);
-pub const RING16_TIMEOUT: Register<TIMEOUT::Register> = Register::at(0x306c + 4 * RING);
+pub const RING16_TIMEOUT: Register<TIMEOUT::Register> = Register::at(timeout(RING));
 
 /// Word 0 of a descriptor: length and status.
 #[inline(always)]
@@ -84,17 +88,44 @@ pub const FOUND: &[(&str, u32)] = &[
     ("map_2", 0x3060),
     ("back_status", 0x3064),
     ("override", 0x3068),
-    ("ring0_timeout", 0x306c),
-    ("ring16_timeout", 0x30ac),
+    ("ring0_timeout", timeout(0)),
+    ("ring1_timeout", timeout(1)),
+    ("ring2_timeout", timeout(2)),
+    ("ring3_timeout", timeout(3)),
+    ("ring4_timeout", timeout(4)),
+    ("ring5_timeout", timeout(5)),
+    ("ring6_timeout", timeout(6)),
+    ("ring7_timeout", timeout(7)),
+    ("ring8_timeout", timeout(8)),
+    ("ring9_timeout", timeout(9)),
+    ("ring10_timeout", timeout(10)),
+    ("ring11_timeout", timeout(11)),
+    ("ring12_timeout", timeout(12)),
+    ("ring13_timeout", timeout(13)),
+    ("ring14_timeout", timeout(14)),
+    ("ring15_timeout", timeout(15)),
+    ("ring16_timeout", timeout(RING)),
     ("index2ring_0", 0x30b0),
+    ("index2ring_1", 0x30b4),
+    ("index2ring_2", 0x30b8),
+    ("index2ring_3", 0x30bc),
+    ("index2ring_4", 0x30c0),
+    ("index2ring_5", 0x30c4),
+    ("index2ring_6", 0x30c8),
+    ("index2ring_7", 0x30cc),
 ];
 
 /// Worth recording at boot: rings 0 and 16.
 pub const FOUND_RINGS: &[(&str, u32)] = &[
+    ("ring0_write_ptr", ring(0, 0x00)),
     ("ring0_prod_index", ring(0, 0x08)),
     ("ring0_cons_index", ring(0, 0x0c)),
+    ("ring0_buf_size", ring(0, 0x10)),
+    ("ring0_start_addr", ring(0, 0x14)),
+    ("ring0_end_addr", ring(0, 0x1c)),
     ("ring0_mbuf_done_thresh", ring(0, 0x24)),
     ("ring0_xon_xoff_thresh", ring(0, 0x28)),
+    ("ring0_read_ptr", ring(0, 0x2c)),
     ("ring16_write_ptr", ring(RING, 0x00)),
     ("ring16_prod_index", ring(RING, 0x08)),
     ("ring16_cons_index", ring(RING, 0x0c)),

@@ -84,4 +84,8 @@ pub const FOUND: &[(&str, u32)] = &[
     ("mdio_cfg", 0xe18),
     ("mdf_err_cnt", 0xe38),
     ("mdf_ctrl", 0xe50),
+    ("mdf_addr0_0", 0xe54),
+    ("mdf_addr1_0", 0xe58),
+    ("mdf_addr0_1", 0xe5c),
+    ("mdf_addr1_1", 0xe60),
 ];

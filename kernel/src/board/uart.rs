@@ -9,8 +9,9 @@ use super::mmio::Mmio;
 use super::watchdog;
 use crate::arch::counter;
 use crate::arch::interrupts::{self, IrqLock};
+use crate::ctrl_c::{CtrlC, ETX};
 use core::fmt;
-use core::sync::atomic::{AtomicBool, Ordering};
+use core::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 const DR: usize = 0x00;
 const FR: usize = 0x18;
@@ -64,6 +65,11 @@ impl<const N: usize> Ring<N> {
         true
     }
 
+    /// Where `byte` stands last, from the reader's end.
+    fn last(&self, byte: u8) -> Option<usize> {
+        (0..self.len).rev().find(|at| self.bytes[(self.head + at) % N] == byte)
+    }
+
     fn pop(&mut self) -> Option<u8> {
         if self.len == 0 {
             return None;
@@ -80,9 +86,14 @@ struct Queues {
     rx: Ring<RX_QUEUE_BYTES>,
     /// Input was lost, by a line error or a full queue, and the reader cannot see it yet.
     rx_hole: bool,
+    ctrl_c: CtrlC,
 }
 
-static QUEUES: IrqLock<Queues> = IrqLock::new(Queues { tx: Ring::new(), rx: Ring::new(), rx_hole: false });
+static QUEUES: IrqLock<Queues> =
+    IrqLock::new(Queues { tx: Ring::new(), rx: Ring::new(), rx_hole: false, ctrl_c: CtrlC::new() });
+
+/// From when on a Ctrl-C counts, ns; `u64::MAX` without one.
+static STOP_NS: AtomicU64 = AtomicU64::new(u64::MAX);
 
 impl Queues {
     /// Takes an input byte. Where some were lost a NUL stands for them: a line with a hole must not pass for a
@@ -156,9 +167,12 @@ pub fn on_interrupt() {
         let pending = UART.read(MIS);
         UART.write(ICR, pending);
         if pending & (INT_RX | INT_RX_TIMEOUT) != 0 {
+            let now_ns = counter::now_ns();
             while UART.read(FR) & FR_RXFE == 0 {
                 let word = UART.read(DR);
-                queues.take_input((word & DR_ERRORS == 0).then_some(word as u8));
+                let byte = (word & DR_ERRORS == 0).then_some(word as u8);
+                queues.take_input(byte);
+                STOP_NS.store(queues.ctrl_c.take(byte, now_ns), Ordering::Relaxed);
             }
             EVENT.store(true, Ordering::Release);
         }
@@ -172,6 +186,44 @@ pub fn on_interrupt() {
 /// True once after input arrived or the queue ran empty.
 pub fn take_event() -> bool {
     EVENT.swap(false, Ordering::Acquire)
+}
+
+/// A command that can be ended begins: a Ctrl-C of before is none for it.
+pub fn watch_for_stop() {
+    QUEUES.with(|queues| {
+        queues.ctrl_c.forget();
+        STOP_NS.store(u64::MAX, Ordering::Relaxed);
+    });
+}
+
+/// A Ctrl-C has come since [`watch_for_stop`]. A load and a comparison.
+#[inline(always)]
+pub fn stop_wanted(now_ns: u64) -> bool {
+    now_ns >= STOP_NS.load(Ordering::Relaxed)
+}
+
+/// The earlier of `deadline_ns` and the time from when on a Ctrl-C will count; what counts already was seen.
+#[inline]
+pub fn before_stop(now_ns: u64, deadline_ns: u64) -> u64 {
+    let stop_ns = STOP_NS.load(Ordering::Relaxed);
+    if stop_ns > now_ns { deadline_ns.min(stop_ns) } else { deadline_ns }
+}
+
+/// The command has ended. True if a Ctrl-C came; then all input up to it is dropped, and what came after it waits for
+/// the reader.
+pub fn take_stop() -> bool {
+    QUEUES.with(|queues| {
+        let stopped = stop_wanted(counter::now_ns());
+        queues.ctrl_c.forget();
+        STOP_NS.store(u64::MAX, Ordering::Relaxed);
+        if stopped {
+            // Without one in it, the queue was full when it came.
+            let drop = queues.rx.last(ETX).map_or(queues.rx.len, |at| at + 1);
+            (0..drop).for_each(|_| _ = queues.rx.pop());
+            queues.rx_hole &= queues.rx.len > 0;
+        }
+        stopped
+    })
 }
 
 fn put(byte: u8) {

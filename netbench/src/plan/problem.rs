@@ -131,7 +131,7 @@ fn suggest(f: &mut fmt::Formatter<'_>, nearest: Option<&str>) -> fmt::Result {
 }
 
 /// The candidate that `word` most likely stands for: at most a third of it differs.
-pub(super) fn nearest(word: &str, candidates: &[&'static str]) -> Option<&'static str> {
+pub fn nearest(word: &str, candidates: &[&'static str]) -> Option<&'static str> {
     let best = candidates.iter().map(|c| (distance(word.as_bytes(), c.as_bytes()), *c)).min()?;
     (best.0 <= (word.len() / 3).clamp(1, 3)).then_some(best.1)
 }

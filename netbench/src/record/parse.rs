@@ -60,16 +60,20 @@ impl<'a> Record<'a> {
 
     /// Value of `key` if it is an unsigned decimal or a `0x` number.
     pub fn num(&self, key: &str) -> Option<u64> {
-        let value = self.get(key)?;
-        match value.strip_prefix("0x") {
-            Some(digits) => number(digits, 16),
-            None => number(value, 10),
-        }
+        value_number(self.get(key)?)
     }
 
     /// Value of `key` with its percent-encoding undone.
     pub fn text(&self, key: &str) -> Option<String> {
         percent_decode(self.get(key)?)
+    }
+}
+
+/// An unsigned decimal or a `0x` number.
+pub(super) fn value_number(value: &str) -> Option<u64> {
+    match value.strip_prefix("0x") {
+        Some(digits) => number(digits, 16),
+        None => number(value, 10),
     }
 }
 

@@ -155,7 +155,8 @@ fn the_reader_counts_gaps_and_forgives_reprints() {
 
 #[test]
 fn reprints_the_same_bytes_and_forgets_whole_lines() {
-    let mut recorder = Recorder::new();
+    let kept_bytes = 64 << 10;
+    let mut recorder = Recorder::keeping(kept_bytes);
     let mut out = String::new();
     for i in 0..2_000u32 {
         recorder.record(&mut out, "ival", |r| {
@@ -164,8 +165,33 @@ fn reprints_the_same_bytes_and_forgets_whole_lines() {
         });
     }
     let mut again = String::new();
-    recorder.reprint(&mut again, |_| {});
-    assert!(again.len() <= KEPT_BYTES && again.len() > KEPT_BYTES - MAX_LINE_BYTES);
+    assert_eq!(recorder.reprint(&mut again, 0..=u64::MAX, |_| true), 2_000 - recorder.gone());
+    assert!(again.len() <= kept_bytes && again.len() > kept_bytes - MAX_LINE_BYTES);
     assert!(out.ends_with(&again));
-    assert!(again.starts_with("$GB1 "));
+    let first = parse(lines(&again)[0].as_bytes()).unwrap();
+    assert_eq!(first.seq, recorder.gone());
+}
+
+#[test]
+fn a_part_of_the_records_and_the_last_of_a_kind() {
+    let mut recorder = Recorder::new();
+    let mut out = String::new();
+    for i in 0..10u32 {
+        recorder.record(&mut out, if i % 2 == 0 { "ival" } else { "mib" }, |r| r.num("run", i));
+    }
+    let of = |seqs, most: u64| {
+        let (mut text, mut asked) = (String::new(), 0);
+        let written = recorder.reprint(&mut text, seqs, |_| {
+            asked += 1;
+            asked <= most
+        });
+        (written, lines(&text).iter().map(|line| parse(line.as_bytes()).unwrap().seq).collect::<Vec<_>>())
+    };
+    assert_eq!(of(3..=5, 99), (3, std::vec![3, 4, 5]));
+    assert_eq!(of(8..=u64::MAX, 99), (2, std::vec![8, 9]));
+    assert_eq!(of(0..=9, 2), (2, std::vec![0, 1]), "told to stop");
+    assert_eq!(of(10..=20, 99), (0, std::vec![]));
+    let last = recorder.last("ival").unwrap();
+    assert_eq!(parse(last.as_bytes()).unwrap().num("run"), Some(8));
+    assert_eq!(recorder.last("bye"), None);
 }

@@ -28,6 +28,7 @@ const DAMAGE_PPM: u64 = 20;
 /// An effect from here on is not made by chance in the few runs of a comparison, thousandths.
 const PLAIN_MILLI: u64 = 5_000;
 /// Quanta that a held partner hardly notices: 131 us at 1 Gbit/s.
+#[allow(dead_code)] //QUANTA
 const SHORT_QUANTA: u16 = 0x0100;
 
 /// What runs points. A run that tells nothing about causes is `None`.

@@ -67,6 +67,7 @@ impl<P: Port, C: Console> Trial for OnBench<'_, '_, P, C> {
             (None, Some(failure)) => writeln!(self.bench.console, "{}: {failure}", failure.rc()),
             (None, None) => writeln!(self.bench.console, "nothing"),
         };
+        self.bench.stopped()?;
         Ok(sample)
     }
 
