@@ -2,7 +2,7 @@
 
 use board::host::{Host, HostConfig};
 use board::path::{Path, PathConfig};
-use netbench::plan::Plan;
+use netbench::plan;
 use netbench::presets::PRESETS;
 use netbench::record::{Reader, Recorder};
 use soak::{Desk, DeskConfig, Transcript};
@@ -14,7 +14,7 @@ fn every_preset_is_measured_and_its_records_read_back() {
     let mut desk = Desk::new(&DeskConfig::default(), peer).unwrap();
     let (mut console, mut recorder) = (Transcript::default(), Recorder::new());
     recorder.hello(&mut console, &desk.hello());
-    let plan = Plan { warmup_ms: 20, window_ms: 200, ..Plan::default() };
+    let (plan, _) = plan::parse("gb.warmup_ms=20 gb.window_ms=200");
     let outcome = netbench::run(&mut desk, &mut console, &mut recorder, &plan);
     assert_eq!((outcome.rc, outcome.failed, outcome.runs as usize), ("ok", 0, PRESETS.len()), "{}", console.text);
     let mut reader = Reader::default();

@@ -12,8 +12,7 @@ use board::host::{Host, HostConfig};
 use board::link::ObeyPause;
 use board::path::{Path, PathConfig};
 use board::rng::SplitMix64;
-use netbench::plan::Plan;
-use netbench::{Port, Session};
+use netbench::{Port, Session, plan};
 use std::cell::RefCell;
 use std::rc::Rc;
 
@@ -62,7 +61,7 @@ impl Rig {
         let path = Rc::new(RefCell::new(Path::new(path, Peers::new(host, Source::new(mac)))));
         let peer = Box::new(path.clone());
         let mut desk = heap::firmware(|| Desk::new(&config, peer)).map_err(|error| error.to_string())?;
-        let plan = Plan { flows: vec![FLOWS], seed: rng.next_u64(), ..Plan::default() };
+        let (plan, _) = plan::parse(&format!("gb.flows={FLOWS} gb.seed={}", rng.next_u64()));
         let mut console = Transcript::default();
         let session = heap::firmware(|| Session::start(&mut desk, &mut console, &plan));
         let session = session.map_err(|failure| failure.to_string())?;
