@@ -69,7 +69,19 @@ impl<'a, P: Port, C: Console> Bench<'a, P, C> {
         let address = net.resolve(port, &url.host).map_err(|failure| blame_link(port, losses, failure))?;
         let range_b = (plan.range_b > 0).then_some(plan.range_b);
         let transfer = Transfer::new((address, url.port), flows, &url, range_b);
-        Ok(Bench { port, console, recorder, plan, url, address, sweep: Sweep::new(net, transfer), links, asked, lease, link_ns })
+        Ok(Bench {
+            port,
+            console,
+            recorder,
+            plan,
+            url,
+            address,
+            sweep: Sweep::new(net, transfer),
+            links,
+            asked,
+            lease,
+            link_ns,
+        })
     }
 
     /// From the first link to the first byte of a body, us.

@@ -35,9 +35,7 @@ mod transfer;
 pub mod verdict;
 
 pub use found::FoundSummary;
-pub use genet::{
-    ApplyError, FrameStamp, LinkSettings, LinkState, PhyError, RxMode, RxReadback, RxSettings,
-};
+pub use genet::{ApplyError, FrameStamp, LinkSettings, LinkState, PhyError, RxMode, RxReadback, RxSettings};
 pub use run::{Outcome, report_problems, run};
 pub use session::Session;
 

@@ -170,7 +170,10 @@ impl Plan {
     }
 
     fn values<'a>(&'a self, key: &'a str) -> impl Iterator<Item = u64> + 'a {
-        self.axes.iter().filter(move |(index, _)| AXES[*index].key == key).flat_map(|(_, values)| values.iter().copied())
+        self.axes
+            .iter()
+            .filter(move |(index, _)| AXES[*index].key == key)
+            .flat_map(|(_, values)| values.iter().copied())
     }
 
     /// How long it takes, s, if `points` run in this order and the link is as the first one wants it.

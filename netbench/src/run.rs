@@ -171,7 +171,9 @@ fn warn_unsettled<C: Console>(console: &mut C, plan: &Plan, results: &[RunResult
         return;
     }
     for point in plan.once() {
-        let Some(mean) = mean_of(&point, results).filter(|mean| mean.half_width_milli > plan.bound_milli) else { continue };
+        let Some(mean) = mean_of(&point, results).filter(|mean| mean.half_width_milli > plan.bound_milli) else {
+            continue;
+        };
         let changes = point.changes();
         let _ = writeln!(
             console,

@@ -1,6 +1,8 @@
 //! The PHY driver against a script: each bus access in its order, nothing more, nothing left over.
 
-use phy::{Advertise, Bcm54210e, Clock, LinkMode, LinkSettings, LinkState, MdioBus, MdioError, PhyError, Speed, StartAction};
+use phy::{
+    Advertise, Bcm54210e, Clock, LinkMode, LinkSettings, LinkState, MdioBus, MdioError, PhyError, Speed, StartAction,
+};
 use std::cell::Cell;
 use std::collections::VecDeque;
 

@@ -214,14 +214,8 @@ mod tests {
     #[test]
     fn every_word_and_end_of_a_range_can_be_put_in() {
         let preset = &crate::presets::PRESETS[0];
-        let setup = Setup {
-            rx: preset.settings,
-            link: preset.link,
-            flows: 1,
-            window_b: 4096,
-            ack_delay_ms: 0,
-            burden_ns: 0,
-        };
+        let setup =
+            Setup { rx: preset.settings, link: preset.link, flows: 1, window_b: 4096, ack_delay_ms: 0, burden_ns: 0 };
         for axis in AXES {
             let mut seen = vec![setup];
             let numbers = [*axis.range.start(), *axis.range.end()].into_iter().filter(|v| axis.range.contains(v));

@@ -97,7 +97,12 @@ impl fmt::Display for PlanProblem {
             PlanProblem::AxisValue { key, value, range, words } => {
                 write!(f, "`{value}` in {key} is not possible and is ignored:")?;
                 if !range.is_empty() {
-                    write!(f, " a number from {} to {}, a range A..B, A..B/STEP or A..B*FACTOR", range.start(), range.end())?;
+                    write!(
+                        f,
+                        " a number from {} to {}, a range A..B, A..B/STEP or A..B*FACTOR",
+                        range.start(),
+                        range.end()
+                    )?;
                 }
                 for (index, word) in words.iter().enumerate() {
                     let or = if index > 0 || !range.is_empty() { "," } else { "" };

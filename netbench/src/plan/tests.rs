@@ -98,10 +98,7 @@ fn says_which_word_is_wrong_and_what_is_allowed() {
 #[test]
 fn the_rest_still_runs() {
     let (plan, problems) = parse("gb.presets=amiga,nonsense gb.flows=0,2 gb.warmup_ms=x gb.repeats=3");
-    assert_eq!(
-        (names(&plan), flows(&plan), plan.repeats, plan.warmup_ms),
-        (vec!["amiga"], vec![2], 3, 100)
-    );
+    assert_eq!((names(&plan), flows(&plan), plan.repeats, plan.warmup_ms), (vec!["amiga"], vec![2], 3, 100));
     assert_eq!((problems.len(), plan.problems), (3, 3));
 }
 

@@ -240,11 +240,7 @@ impl<'a, T: Trial> Judge<'a, T> {
 
     /// Whether the mechanism is at work under `point`, or why not; and its figures.
     #[allow(clippy::type_complexity)]
-    fn mechanism(
-        &self,
-        hypothesis: Hypothesis,
-        point: &Point,
-    ) -> (Result<(), &'static str>, Vec<(&'static str, u64)>) {
+    fn mechanism(&self, hypothesis: Hypothesis, point: &Point) -> (Result<(), &'static str>, Vec<(&'static str, u64)>) {
         let (rx, now) = (&point.setup.rx, &self.now_series);
         let both = |of: fn(&Sample) -> u64| self.subject.sum(of) + now.sum(of);
         let verdict = |at_work: bool, why_not| if at_work { Ok(()) } else { Err(why_not) };
@@ -360,13 +356,8 @@ impl<'a, T: Trial> Judge<'a, T> {
             // Something of ours is the cause and was not isolated.
             let figures = || alloc::vec![rate("rate_bps", &self.now_series), rate("control_bps", &series)];
             let figures = [figures(), figures(), figures(), figures(), figures()];
-            let network = [
-                Hypothesis::Lossy,
-                Hypothesis::Window,
-                Hypothesis::Path,
-                Hypothesis::Cpu,
-                Hypothesis::Nothing,
-            ];
+            let network =
+                [Hypothesis::Lossy, Hypothesis::Window, Hypothesis::Path, Hypothesis::Cpu, Hypothesis::Nothing];
             for (hypothesis, figures) in network.into_iter().zip(figures) {
                 self.conclude(hypothesis, State::Refuted, "control_is_full", figures);
             }
@@ -492,10 +483,8 @@ impl<'a, T: Trial> Judge<'a, T> {
 
     fn nothing(&mut self) {
         let found = self.verdicts.iter().any(|v| v.state == State::Confirmed);
-        let figures = alloc::vec![
-            ("rate_bps", self.subject.rate_bps()),
-            ("link_bps", self.subject.mean(|s| s.link_bps)),
-        ];
+        let figures =
+            alloc::vec![("rate_bps", self.subject.rate_bps()), ("link_bps", self.subject.mean(|s| s.link_bps)),];
         let (state, because) = if found { (State::Refuted, "cause_found") } else { (State::Open, "link_not_full") };
         self.conclude(Hypothesis::Nothing, state, because, figures);
     }

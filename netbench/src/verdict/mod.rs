@@ -81,12 +81,7 @@ fn space(text: &str) -> &'static str {
 }
 
 /// Looks for the cause. The verdicts come last.
-pub(crate) fn run<P: Port, C: Console>(
-    port: &mut P,
-    console: &mut C,
-    recorder: &mut Recorder,
-    plan: &Plan,
-) -> Outcome {
+pub(crate) fn run<P: Port, C: Console>(port: &mut P, console: &mut C, recorder: &mut Recorder, plan: &Plan) -> Outcome {
     let plan = defaults(plan);
     let mut subject = plan.with_axes(plan.base(plan.subject), |_| true);
     let many_flows = MANY_FLOWS.max(subject.setup.flows.saturating_mul(2)).min(16);

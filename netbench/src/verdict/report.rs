@@ -66,12 +66,7 @@ fn figure(verdict: &Verdict, key: &str) -> Option<u64> {
 }
 
 /// Prints what is not, what is not known, and last what is.
-pub(crate) fn print(
-    out: &mut dyn Write,
-    judgement: &Judgement,
-    subject: &Point,
-    is_virtual: bool,
-) -> fmt::Result {
+pub(crate) fn print(out: &mut dyn Write, judgement: &Judgement, subject: &Point, is_virtual: bool) -> fmt::Result {
     let marked = if is_virtual { " -- virtual: figures of the virtual Pi, not of a board" } else { "" };
     let changes = subject.changes();
     writeln!(out, "\nVerdict for the settings of {} {changes}{marked}\n", subject.preset.name)?;
@@ -122,7 +117,13 @@ fn because(out: &mut dyn Write, verdict: &Verdict) -> fmt::Result {
         }
         (Hypothesis::Coalescing, "polled") => write!(out, "this driver polls"),
         (Hypothesis::Coalescing, _) => {
-            write!(out, "threshold {}, timeout {} ticks = {}", get("thr"), get("tmo_ticks"), Time(get("tmo_ticks") * 8_192))
+            write!(
+                out,
+                "threshold {}, timeout {} ticks = {}",
+                get("thr"),
+                get("tmo_ticks"),
+                Time(get("tmo_ticks") * 8_192)
+            )
         }
         (Hypothesis::PauseSent, _) => write!(out, "{} PAUSE frames sent", get("pause_sent")),
         (Hypothesis::PauseReceived, "not_obeyed") => {
@@ -175,7 +176,9 @@ fn next_step(verdict: &Verdict, subject: &Point) -> &'static str {
     let open = verdict.state == State::Open;
     let openbsd = subject.preset.name == "openbsd";
     match verdict.hypothesis {
-        Hypothesis::Coalescing if open => "run `verdict` again with gb.window_ms=2000, or `calibrate` to see what the timer does",
+        Hypothesis::Coalescing if open => {
+            "run `verdict` again with gb.window_ms=2000, or `calibrate` to see what the timer does"
+        }
         Hypothesis::Coalescing if openbsd => {
             "OpenBSD bse(4): write 10 to 0x3024 (ring 16 MBUF_DONE_THRESH), then 7 to 0x30AC (RING16_TIMEOUT)"
         }
