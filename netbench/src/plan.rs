@@ -4,7 +4,7 @@
 //! (the board's firmware puts many around ours) are ignored; a `gb.` word that cannot be used is
 //! reported with what is allowed, and the rest still runs.
 //!
-//! A plan is a product: presets times the values of every axis ([`axis`]) times repeats.
+//! A plan is a product: presets times the values of every axis (`axis`) times repeats.
 
 mod axis;
 mod problem;

@@ -145,16 +145,10 @@ impl Axis {
         }
         let Some((from, rest)) = word.split_once("..") else { return Some(alloc::vec![self.number(word)?]) };
         let from = self.number(from)?;
-        let (to, step): (u64, fn(u64, u64) -> Option<u64>) = match (rest.split_once('/'), rest.split_once('*')) {
-            (Some((to, _)), _) => (self.number(to)?, u64::checked_add),
-            (_, Some((to, _))) => (self.number(to)?, u64::checked_mul),
-            _ => (self.number(rest)?, u64::checked_add),
-        };
-        let by: u64 = match rest.split_once(['/', '*']) {
-            Some((_, by)) => by.parse().ok()?,
-            None => 1,
-        };
         let is_product = rest.contains('*');
+        let step: fn(u64, u64) -> Option<u64> = if is_product { u64::checked_mul } else { u64::checked_add };
+        let (to, by) = rest.split_once(['/', '*']).unwrap_or((rest, "1"));
+        let (to, by): (u64, u64) = (self.number(to)?, by.parse().ok()?);
         if to < from || by == 0 || is_product && (by < 2 || from == 0) {
             return None;
         }

@@ -1,6 +1,6 @@
 //! Why does this board receive slowly? Experiments that change one thing at a time, and what they show.
 //!
-//! Owns the procedure ([`judge`]), the evidence ([`sample`]) and the report ([`report`]). Points are measured by the
+//! Owns the procedure (`judge`), the evidence (`sample`) and the report (`report`). Points are measured by the
 //! bench like those of a sweep. Nothing is known beforehand but the driver whose settings are under suspicion.
 
 mod hypothesis;

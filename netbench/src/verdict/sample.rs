@@ -196,7 +196,7 @@ impl Comparison {
     pub fn effect(&self) -> Effect {
         let runs = self.with.0.len().min(self.without.0.len());
         let ratio = self.ratio_milli();
-        let (slows, helps) = (ratio, if ratio == 0 { u64::MAX } else { 1_000_000 / ratio });
+        let (slows, helps) = (ratio, 1_000_000_u64.checked_div(ratio).unwrap_or(u64::MAX));
         if runs >= runs_for(slows) && self.without.lowest() > self.with.highest() {
             Effect::Slows
         } else if runs >= runs_for(helps) && self.without.highest() < self.with.lowest() {
