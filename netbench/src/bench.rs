@@ -37,7 +37,8 @@ pub(crate) struct Bench<'a, P, C> {
 }
 
 impl<'a, P: Port, C: Console> Bench<'a, P, C> {
-    /// Waits for the link, asks for an address and looks the server up.
+    /// Asks for the link `asked`, waits for it, asks for an address and looks the server up. With the link of the first
+    /// point it need not be made twice.
     ///
     /// # Errors
     /// What failed.
@@ -46,11 +47,10 @@ impl<'a, P: Port, C: Console> Bench<'a, P, C> {
         console: &'a mut C,
         recorder: &'a mut Recorder,
         plan: &'a Plan,
-        flows: u16,
-        window_b: u64,
+        asked: LinkSettings,
+        (flows, window_b): (u16, u64),
     ) -> Result<Self, Failure> {
         let url = Url::parse(&plan.url).map_err(Failure::Url)?;
-        let asked = LinkSettings::default();
         // After an earlier plan the port may be set to something else.
         let _ = port.set_link(&asked).map_err(Failure::Phy)?;
         let mut links = LinkLog::default();

@@ -13,6 +13,7 @@ use crate::sweep::drain;
 use crate::{Console, LinkState, Port, table};
 use alloc::string::String;
 use alloc::vec::Vec;
+use genet::LinkSettings;
 
 /// How long DHCP may take, ms.
 pub(crate) const DHCP_WAIT_MS: u64 = 15_000;
@@ -91,8 +92,10 @@ fn sweep<P: Port, C: Console>(
     results: &mut Vec<RunResult>,
     facts: &mut Facts,
 ) -> Result<(), Failure> {
-    let mut bench = Bench::start(port, console, recorder, plan, plan.max_flows(), plan.max_window_b())?;
     let points = plan.points();
+    let link = points.first().map_or(LinkSettings::default(), |first| first.setup.link);
+    let room = (plan.max_flows(), plan.max_window_b());
+    let mut bench = Bench::start(port, console, recorder, plan, link, room)?;
     let ids = bench.announce(&points);
     let _ = writeln!(
         bench.console,

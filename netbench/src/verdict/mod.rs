@@ -129,7 +129,8 @@ fn on_bench<P: Port, C: Console>(
     subject: Point,
     room: Room,
 ) -> Result<Judged, Failure> {
-    let mut bench = Bench::start(port, console, recorder, plan, room.many_flows, subject.setup.window_b)?;
+    let mut bench =
+        Bench::start(port, console, recorder, plan, subject.setup.link, (room.many_flows, subject.setup.window_b))?;
     let _ = writeln!(bench.console, "GET {} from {}", bench.url, bench.address);
     let mut trial = OnBench { bench: &mut bench, runs: 0, failed: 0, heap_b: None };
     let (judgement, failure) = Judge::new(&mut trial, subject, RxSettings::default(), room).judge();

@@ -8,16 +8,19 @@ use board::rng::SplitMix64;
 use common::{Session, at_reset, whole_records};
 use vpi4::{Machine, Stop};
 
-/// Line noise: every byte value, by seed, in lines of any length.
+/// Ctrl-C: it ends what is under way, and is meant to.
+const STOP: u8 = 3;
+
+/// Line noise: every byte value but [`STOP`], by seed, in lines of any length.
 fn noise(seed: u64, bytes: usize) -> Vec<u8> {
     let mut rng = SplitMix64::new(seed);
-    (0..bytes).map(|_| rng.next_u64() as u8).collect()
+    (0..bytes).map(|_| rng.next_u64() as u8).map(|byte| if byte == STOP { b' ' } else { byte }).collect()
 }
 
 /// The console obeys: an empty line ends whatever was typed, then a command.
 fn expect_answer(machine: &mut Machine) {
     machine.type_text(b"\rhelp\r");
-    assert_eq!(machine.run_until_text("reprint        the kept records again"), Stop::Text);
+    assert_eq!(machine.run_until_text("the kept records again"), Stop::Text);
 }
 
 #[test]
