@@ -48,7 +48,8 @@ impl<'a, P: Port, C: Console> Bench<'a, P, C> {
         recorder: &'a mut Recorder,
         plan: &'a Plan,
         asked: LinkSettings,
-        (flows, window_b): (u16, u64),
+        flows: u16,
+        window_b: u64,
     ) -> Result<Self, Failure> {
         let url = Url::parse(&plan.url).map_err(Failure::Url)?;
         // After an earlier plan the port may be set to something else.

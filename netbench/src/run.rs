@@ -13,7 +13,6 @@ use crate::sweep::drain;
 use crate::{Console, LinkState, Port, table};
 use alloc::string::String;
 use alloc::vec::Vec;
-use genet::LinkSettings;
 
 /// How long DHCP may take, ms.
 pub(crate) const DHCP_WAIT_MS: u64 = 15_000;
@@ -93,9 +92,8 @@ fn sweep<P: Port, C: Console>(
     facts: &mut Facts,
 ) -> Result<(), Failure> {
     let points = plan.points();
-    let link = points.first().map_or(LinkSettings::default(), |first| first.setup.link);
-    let room = (plan.max_flows(), plan.max_window_b());
-    let mut bench = Bench::start(port, console, recorder, plan, link, room)?;
+    let link = points.first().map(|first| first.setup.link).unwrap_or_default();
+    let mut bench = Bench::start(port, console, recorder, plan, link, plan.max_flows(), plan.max_window_b())?;
     let ids = bench.announce(&points);
     let _ = writeln!(
         bench.console,

@@ -17,7 +17,7 @@ pub use judge::{Judgement, Verdict};
 use crate::bench::Bench;
 use crate::failure::Failure;
 use crate::plan::{Plan, WINDOW_MEMORY_BYTES};
-use crate::point::Point;
+use crate::point::{Point, Setup};
 use crate::record::Recorder;
 use crate::run::Outcome;
 use crate::sweep::drain;
@@ -129,8 +129,8 @@ fn on_bench<P: Port, C: Console>(
     subject: Point,
     room: Room,
 ) -> Result<Judged, Failure> {
-    let mut bench =
-        Bench::start(port, console, recorder, plan, subject.setup.link, (room.many_flows, subject.setup.window_b))?;
+    let Setup { link, window_b, .. } = subject.setup;
+    let mut bench = Bench::start(port, console, recorder, plan, link, room.many_flows, window_b)?;
     let _ = writeln!(bench.console, "GET {} from {}", bench.url, bench.address);
     let mut trial = OnBench { bench: &mut bench, runs: 0, failed: 0, heap_b: None };
     let (judgement, failure) = Judge::new(&mut trial, subject, RxSettings::default(), room).judge();

@@ -139,7 +139,7 @@ fn the_console_obeys_after_a_session() {
     assert_eq!(machine.run_until_text("presets"), Stop::Text, "echo and completion");
     assert_eq!(machine.run_until_text("NetBSD bcmgenet"), Stop::Text);
     machine.type_text(b"hepl\r");
-    assert_eq!(machine.run_until_text("`hepl` is no command"), Stop::Text);
+    assert_eq!(machine.run_until_text("`hepl` is no command. Commands: help"), Stop::Text);
     machine.type_text(b"run gb.presets=poll gb.warmup_ms=5 gb.window_ms=20\r");
     assert_eq!(machine.run_until_text("[1/1] poll"), Stop::Text);
     assert_eq!(machine.run(), Stop::Bye("ok".to_owned()));
