@@ -40,6 +40,8 @@ pub enum Command<'a> {
     Run(&'a str),
     /// The plan of the boot arguments, with these words too.
     Sweep(&'a str),
+    /// Look for the cause of slow receiving: with the settings of this preset, and with these words too.
+    Verdict(Option<&'static str>, &'a str),
     /// Print kept records again, by sequence number.
     Reprint(RangeInclusive<u64>),
     /// Tell which messages are shown.
@@ -80,7 +82,7 @@ const fn entry(name: &'static str, arguments: &'static str, about: &'static str)
 }
 
 /// All commands, in the order of `help`.
-pub const COMMANDS: [Entry; 14] = [
+pub const COMMANDS: [Entry; 15] = [
     entry("help", "", "this list"),
     entry("status", "", "link, address, settings in force, counters, memory, time, plan, records"),
     entry("found", "", "the registers as they were met at boot, and what they mean"),
@@ -91,6 +93,7 @@ pub const COMMANDS: [Entry; 14] = [
     entry("set", "[gb.K=V ..]", "words for every later run and sweep; alone: lists them; set clear: forgets them"),
     entry("run", "[gb.K=V ..]", "one run of linux, or as the words say: gb.presets=poll,amiga gb.flows=1,4 ..."),
     entry("sweep", "[gb.K=V ..]", "the plan of the boot arguments (every preset, if they name none)"),
+    entry("verdict", "[PRESET]", "why it is slow with the settings of PRESET (openbsd): half a minute to five minutes"),
     entry("reprint", "[N | N-M]", "the kept records again: all, number N, or N to M"),
     entry("log", "[LEVEL]", "how much is logged: off, error, warn, info, debug or trace"),
     entry("reboot", "", "resets the board"),
@@ -104,6 +107,16 @@ const CRASHES: [(&str, Crash); 4] =
     [("wedge", Crash::Wedge), ("panic", Crash::Panic), ("abort", Crash::Abort), ("heap", Crash::Heap)];
 const CRASH_NAMES: [&str; 4] = ["wedge", "panic", "abort", "heap"];
 const CLEAR: &str = "clear";
+/// Names of the presets.
+static PRESET_NAMES: [&str; PRESETS.len()] = {
+    let mut names = [""; PRESETS.len()];
+    let mut i = 0;
+    while i < names.len() {
+        names[i] = PRESETS[i].name;
+        i += 1;
+    }
+    names
+};
 
 /// A level as `log` takes it.
 pub fn level_word(level: LevelFilter) -> &'static str {
@@ -241,13 +254,17 @@ pub fn parse(line: &[u8]) -> Result<Command<'_>, CommandError<'_>> {
     let found = match (command, first) {
         ("set", None) => return Ok(Command::Words),
         ("set", Some(CLEAR)) => Command::SetClear,
-        ("set" | "run" | "sweep", _) => {
+        ("set" | "run" | "sweep" | "verdict", _) => {
+            let named = first.filter(|word| command == "verdict" && !word.starts_with("gb."));
+            let preset = named.map(|word| choose(&PRESET_NAMES, word)).transpose()?;
+            let rest = &rest[named.map_or(0, str::len)..];
             if let Some(word) = rest.split_ascii_whitespace().find(|word| !word.starts_with("gb.")) {
                 return Err(CommandError::NoPlanWord { command, word });
             }
             return Ok(match command {
                 "set" => Command::Set(rest),
                 "run" => Command::Run(rest),
+                "verdict" => Command::Verdict(preset, rest.trim_start()),
                 _ => Command::Sweep(rest),
             });
         }
@@ -298,18 +315,21 @@ pub fn completions(line: &[u8], f: &mut dyn FnMut(&str, &str)) {
     let is_first = rest.trim_start() == word;
     let mut all = |words: &[&str]| words.iter().for_each(|word| f(word, ""));
     match command {
-        "set" | "run" | "sweep" => match word.split_once('=') {
+        "set" | "run" | "sweep" | "verdict" => match word.split_once('=') {
             None => {
-                if command == "set" && is_first {
-                    all(&[CLEAR]);
+                match command {
+                    "set" if is_first => all(&[CLEAR]),
+                    "verdict" if is_first => all(&PRESET_NAMES),
+                    _ => {}
                 }
                 plan::KEYS.iter().for_each(|key| f(key, "="));
             }
             Some(("gb.presets", _)) => {
                 all(&["all"]);
-                PRESETS.iter().for_each(|preset| f(preset.name, ""));
+                all(&PRESET_NAMES);
             }
-            Some(_) => {}
+            Some(("gb.subject", _)) => all(&PRESET_NAMES),
+            Some((key, _)) => plan::words_of(key).for_each(|word| f(word, "")),
         },
         "regs" if is_first => all(&BLOCKS),
         "log" if is_first => all(&LEVELS),
@@ -347,6 +367,10 @@ mod tests {
             ("run", Command::Run("")),
             ("sweep", Command::Sweep("")),
             ("sweep gb.seed=2", Command::Sweep("gb.seed=2")),
+            ("verdict", Command::Verdict(None, "")),
+            ("verdict freebsd", Command::Verdict(Some("freebsd"), "")),
+            ("verdict  freebsd gb.seed=2", Command::Verdict(Some("freebsd"), "gb.seed=2")),
+            ("verdict gb.subject=poll", Command::Verdict(None, "gb.subject=poll")),
             ("set", Command::Words),
             ("set clear", Command::SetClear),
             ("set gb.seed=4 gb.flows=2", Command::Set("gb.seed=4 gb.flows=2")),
@@ -378,6 +402,8 @@ mod tests {
             ("crash heap now", "crash takes no `now`"),
             ("run linux", "run takes words like gb.presets=linux, not `linux`. Keys: gb.url"),
             ("set gb.seed=1 x", "not `x`"),
+            ("verdict openbds", "verdict knows no `openbds`; did you mean `openbsd`? It takes:"),
+            ("verdict openbsd linux", "verdict takes words like gb.presets=linux, not `linux`"),
             ("set clear all", "set takes no `all`"),
             ("reprint 9-3", "not `9-3`"),
             ("reprint +3", "not `+3`"),
@@ -428,6 +454,11 @@ mod tests {
         assert!(completed("run gb.f").contains(&"gb.flows=".to_owned()));
         assert!(completed("run gb.seed=1 gb.presets=linux,").contains(&"amiga".to_owned()));
         assert_eq!(completed("run gb.seed="), Vec::<String>::new());
+        assert_eq!(completed("run gb.mode="), ["irq", "poll"]);
+        assert!(completed("run gb.link=auto,").contains(&"forced100half".to_owned()));
+        assert_eq!(completed("verdict gb.subject="), PRESET_NAMES);
+        assert!(completed("verdict o").contains(&"openbsd".to_owned()));
+        assert!(!completed("verdict openbsd ").contains(&"openbsd".to_owned()));
         assert!(completed("set ").contains(&"clear".to_owned()));
         assert!(!completed("set gb.seed=1 ").contains(&"clear".to_owned()));
         assert_eq!(completed("regs "), BLOCKS);

@@ -153,6 +153,7 @@ impl<'a> Desk<'a> {
             }
             Command::Run(words) => self.run(words),
             Command::Sweep(words) => self.sweep(words),
+            Command::Verdict(preset, words) => self.verdict(preset, words),
             Command::Reprint(seqs) => self.reprint(seqs),
             Command::LogLevel => _ = writeln!(Console, "log: {}", level_word()),
             Command::Log(level) => {
@@ -174,6 +175,12 @@ impl<'a> Desk<'a> {
         let urls = self.bootargs.split_ascii_whitespace().filter(|word| word.starts_with("gb.url="));
         let before = ["gb.presets=linux"].into_iter().chain(urls);
         self.measure(join(before.chain([self.set.as_str(), own])));
+    }
+
+    /// The plan of the boot arguments as a search for the cause, in the settings of `preset` if one is named.
+    fn verdict(&mut self, preset: Option<&str>, own: &str) {
+        let subject = preset.map(|name| alloc::format!("gb.subject={name}")).unwrap_or_default();
+        self.measure(join([self.bootargs, &self.set, &subject, own, "gb.verdict=1"].into_iter()));
     }
 
     /// Runs the plan in `words`.

@@ -239,6 +239,11 @@ pub static KEYS: [&str; KEY_COUNT] = {
     keys
 };
 
+/// The words that a key takes beside numbers, or instead of them, for completion.
+pub fn words_of(key: &str) -> impl Iterator<Item = &'static str> {
+    AXES.iter().filter(move |axis| axis.key == key).flat_map(|axis| axis.words.iter().map(|(word, _)| *word))
+}
+
 /// Reads the `gb.*` words of `bootargs`. Of a key that comes twice the last one holds.
 pub fn parse(bootargs: &str) -> (Plan, Vec<PlanProblem>) {
     let mut plan = Plan::default();

@@ -23,7 +23,8 @@ pub(crate) struct Axis {
     /// Whether the port is set by it; otherwise only the workload is, and presets stay presets.
     pub is_setting: bool,
     range: RangeInclusive<u64>,
-    words: &'static [(&'static str, u64)],
+    /// What may stand instead of a number.
+    pub words: &'static [(&'static str, u64)],
     /// Puts a value in.
     pub apply: fn(&mut Setup, u64),
 }
