@@ -358,6 +358,14 @@ mod tests {
     }
 
     #[test]
+    fn the_guide_names_every_command() {
+        let guide = include_str!("../../docs/CONSOLE.md");
+        for Entry { name, .. } in &COMMANDS {
+            assert!(guide.contains(&std::format!("| `{name}")), "docs/CONSOLE.md does not name {name}");
+        }
+    }
+
+    #[test]
     fn arguments() {
         for (line, command) in [
             ("", Command::Nothing),

@@ -118,8 +118,7 @@ impl Plan {
             let axis = &AXES[*index];
             let with = |point: &Point, value: u64| {
                 let mut next = *point;
-                (axis.apply)(&mut next.setup, value);
-                next.is_preset = point.is_preset && !axis.is_setting;
+                next.put(axis, value);
                 next
             };
             points = points.iter().flat_map(|p| values.iter().map(move |&v| with(p, v))).take(MAX_POINTS).collect();
@@ -145,8 +144,7 @@ impl Plan {
         for (index, values) in &self.axes {
             let axis = &AXES[*index];
             if let (true, Some(value)) = (which(axis.key), values.first()) {
-                (axis.apply)(&mut point.setup, *value);
-                point.is_preset &= !axis.is_setting;
+                point.put(axis, *value);
             }
         }
         point
@@ -181,6 +179,14 @@ impl Plan {
         let relinks = points.windows(2).filter(|pair| pair[0].setup.link != pair[1].setup.link).count() as u64;
         let each_ms = self.warmup_ms + self.window_ms + AROUND_MS;
         (points.len() as u64 * each_ms + relinks * RELINK_MS).div_ceil(1000)
+    }
+}
+
+impl Point {
+    /// Puts a value in. With the settings of its preset a point bears its name, wherever they come from.
+    fn put(&mut self, axis: &axis::Axis, value: u64) {
+        (axis.apply)(&mut self.setup, value);
+        self.is_preset = self.setup.rx == self.preset.settings && self.setup.link == self.preset.link;
     }
 }
 

@@ -24,7 +24,9 @@ fn axes_make_a_product_and_custom_points() {
     assert_eq!(problems, []);
     let points = plan.once();
     assert_eq!((points.len(), names(&plan)), (3 * 2 * 2, vec!["linux"]));
-    assert!(points.iter().all(|p| p.name() == "custom"));
+    // One of them (for both flows) is the preset itself, and bears its name.
+    assert_eq!(points.iter().filter(|p| p.name() == "linux").count(), 2);
+    assert!(points.iter().all(|p| (p.name() == "linux") == p.changes().is_empty()));
     let last = points.last().unwrap();
     assert_eq!(last.changes(), "thr=32 tmo_ticks=61");
     assert_eq!((last.setup.rx.threshold, last.setup.rx.timeout_ticks, last.setup.flows), (Some(32), Some(61), 4));
@@ -114,4 +116,12 @@ fn the_order_depends_on_the_seed_alone_and_holds_every_point_once() {
     all.sort();
     all.dedup();
     assert_eq!(all.len(), 9 * 2 * 3);
+}
+
+#[test]
+fn the_guide_names_every_key() {
+    let guide = include_str!("../../../docs/CONSOLE.md");
+    for key in KEYS {
+        assert!(guide.contains(&std::format!("`{key}`")), "docs/CONSOLE.md does not name {key}");
+    }
 }
