@@ -161,6 +161,23 @@ fn an_mdio_bus_that_dies_in_the_sweep_is_told_and_the_sweep_goes_on() {
 }
 
 #[test]
+fn a_point_whose_link_cannot_be_asked_for_fails_by_name_and_the_sweep_goes_on() {
+    // netbsd wants other links than the two before and after it.
+    let plan = "gb.presets=netbsd,amiga,poll gb.warmup_ms=5 gb.window_ms=20 gb.rtt_probes=4";
+    for mdio in [MdioFault::Stuck, MdioFault::Fails] {
+        let (rc, text, _) = at(plan, " result ", 0, |machine| {
+            machine.with_genet(|genet, _, _| genet.set_faults(Faults { mdio, ..Faults::default() }));
+        });
+        let all = run_rcs(&text);
+        assert_eq!((rc.as_str(), all.len()), ("phy.failed", 3), "{mdio:?}: {text}");
+        // What wants the link as it is goes on; what wants another one has no link of its own.
+        assert_eq!(all[0], "ok", "{mdio:?}: {text}");
+        assert!(all.iter().any(|rc| rc == "phy.failed"), "{mdio:?}: {text}");
+        assert!(text.contains("Receive by preset"), "{mdio:?}: {text}");
+    }
+}
+
+#[test]
 fn receive_dma_that_stops_late_costs_the_points_that_need_a_smaller_ring() {
     let plan = "gb.presets=amiga,openbsd,poll,linux gb.warmup_ms=5 gb.window_ms=20 gb.rtt_probes=2";
     let (rc, text, _) = at(plan, "[1/4]", 0, |machine| {
@@ -256,8 +273,8 @@ fn flap(machine: &mut Machine) {
 fn a_link_that_flaps_in_any_phase_spoils_that_run_and_no_other() {
     // A round trip of 600 ms makes phases long enough to be met: after `[1/3]` and the drain of the console come the
     // connection (600 ms), the head (600), the warm-up (500), the window (3000) and the small requests (1200 each).
-    // All three want the same link, so nothing but the cable takes it away.
-    let plan = "gb.presets=9front,amiga,poll gb.warmup_ms=500 gb.window_ms=3000 gb.rtt_probes=2 gb.seed=1";
+    // All three want the same link, so nothing but the cable takes it away. None polls: that costs the host minutes.
+    let plan = "gb.presets=9front gb.thr=1,8,32 gb.warmup_ms=500 gb.window_ms=3000 gb.rtt_probes=2 gb.seed=1";
     let slow = |board: &mut BoardConfig| board.path = PathConfig::round_trip(600 * MS);
     for (phase, text, later_ns, expected) in [
         ("waiting for the link", "waiting for the other end", 1_000 * MS, ["ok", "ok", "ok"]),
@@ -285,7 +302,7 @@ fn a_link_that_flaps_in_any_phase_spoils_that_run_and_no_other() {
 
 #[test]
 fn a_link_that_stays_away_ends_every_phase_with_its_name() {
-    let plan = "gb.presets=9front,poll gb.warmup_ms=50 gb.window_ms=500 gb.rtt_probes=2 gb.link_wait_ms=3000";
+    let plan = "gb.presets=9front gb.thr=1,8 gb.warmup_ms=50 gb.window_ms=500 gb.rtt_probes=2 gb.link_wait_ms=3000";
     for (text, later_ns, expected, all) in [
         ("waiting for the other end", 500 * MS, "link.down", vec![]),
         ("DHCP: asking", 0, "link.lost", vec![]),
@@ -324,7 +341,7 @@ fn a_flood_of_pause_from_the_start_is_named_as_the_likely_cause() {
 #[test]
 fn a_flood_of_pause_in_the_sweep_fails_its_runs_and_is_counted() {
     // From before the second point until long after it.
-    let plan = "gb.presets=9front,amiga,poll gb.warmup_ms=5 gb.window_ms=20 gb.rtt_probes=2"; // one link for all
+    let plan = "gb.presets=9front gb.thr=1,8,32 gb.warmup_ms=5 gb.window_ms=20 gb.rtt_probes=2"; // one link for all
     let flood = PauseFlood { from_ns: 0, until_ns: u64::MAX, interval_ns: 10 * MS, quanta: 0xFFFF };
     let (rc, text, _) = at(plan, "[2/3]", 0, |machine| {
         machine.with_genet(|genet, _, _| genet.link_mut().set_pause_flood(Some(flood)));
