@@ -3,9 +3,10 @@
 //! Owns what [`Genet::apply`] does. A setting counts as set only when its register says so.
 
 use crate::driver::Genet;
-use crate::regs::{rdma, umac};
-use crate::settings::{ApplyError, MAX_THRESHOLD, Pause, RING_SIZE, RxMode, RxReadback, RxSettings};
-use crate::{BringUpError, Clock, DmaMemory, Registers, interrupt};
+use crate::found::Coalescing;
+use crate::regs::{ext, rdma, umac};
+use crate::settings::{ApplyError, MAX_THRESHOLD, Pause, RING_SIZE, RxMode, RxReadback, RxRing, RxSettings};
+use crate::{BringUpError, Clock, DmaMemory, Registers};
 
 /// The MAC stops at a frame's end.
 const FRAME_END_US: u32 = 2_000;
@@ -14,7 +15,7 @@ impl<R: Registers, D: DmaMemory, C: Clock> Genet<R, D, C> {
     /// Applies receive settings and reads all of them back from the hardware. Compare with
     /// [`RxReadback::ignored`]: what it did not take is not an error here.
     ///
-    /// A ring with fewer descriptors than now is restarted for it, which drops what lies in it (counted as flushed)
+    /// A ring with fewer descriptors than now, or another ring, is restarted for it, which drops what lies in it (counted as flushed)
     /// and stops receiving for some milliseconds.
     ///
     /// # Errors
@@ -23,15 +24,20 @@ impl<R: Registers, D: DmaMemory, C: Clock> Genet<R, D, C> {
     pub fn apply(&mut self, want: &RxSettings) -> Result<RxReadback, ApplyError> {
         check_ranges(want)?;
         self.end_batch();
-        interrupt::mask_rx(&self.regs);
+        self.irq.mask(&self.regs);
         // PAUSE and watermarks before the ring they are for: fewer descriptors may be below XOFF at once, and whether
         // that asks for a PAUSE is for the new settings to say.
         self.pause = want.pause;
         self.write_pause();
-        rdma::XON_XOFF_THRESH
+        umac::PAUSE_QUANTA.set(&self.regs, want.quanta.unwrap_or(self.found.quanta).into());
+        self.id_mode_dis = want.id_mode_dis.unwrap_or(false);
+        let id_mode_dis = ext::RGMII_OOB_CTRL::ID_MODE_DIS.val(self.id_mode_dis.into());
+        ext::RGMII_OOB_CTRL.modify(&self.regs, id_mode_dis);
+        let ring = rdma::Ring::at(want.ring.number());
+        ring.xon_xoff_thresh()
             .write(&self.regs, rdma::XON_XOFF::XOFF.val(want.xoff.into()) + rdma::XON_XOFF::XON.val(want.xon.into()));
-        self.write_coalescing(want);
-        if want.posted.at_start() < self.rx.posted() {
+        self.write_coalescing(want, ring);
+        if want.posted.at_start() < self.rx.posted() || want.ring != self.ring {
             self.restart_receive(want)?;
         } else {
             self.rx.set_policy(&self.regs, want.posted);
@@ -40,7 +46,7 @@ impl<R: Registers, D: DmaMemory, C: Clock> Genet<R, D, C> {
         self.announce_waiting();
         self.armed = want.mode == RxMode::Interrupt;
         if self.armed {
-            interrupt::unmask_rx(&self.regs);
+            self.irq.unmask(&self.regs);
         }
         let got = self.read_back();
         self.threshold = got.threshold;
@@ -50,11 +56,12 @@ impl<R: Registers, D: DmaMemory, C: Clock> Genet<R, D, C> {
     }
 
     /// THRESH before TIMEOUT: the pair may be looked at when the timer's register is written.
-    fn write_coalescing(&self, want: &RxSettings) {
-        let threshold = want.threshold.unwrap_or(self.found.threshold);
-        let ticks = want.timeout_ticks.unwrap_or(self.found.timeout_ticks);
-        rdma::MBUF_DONE_THRESH.write(&self.regs, rdma::THRESHOLD::FRAMES.val(threshold.into()));
-        rdma::RING16_TIMEOUT.modify(&self.regs, rdma::TIMEOUT::TICKS.val(ticks.into()));
+    fn write_coalescing(&self, want: &RxSettings, ring: rdma::Ring) {
+        let found = self.found.coalescing(want.ring);
+        let threshold = want.threshold.unwrap_or(found.threshold);
+        let ticks = want.timeout_ticks.unwrap_or(found.timeout_ticks);
+        ring.mbuf_done_thresh().write(&self.regs, rdma::THRESHOLD::FRAMES.val(threshold.into()));
+        ring.timeout().modify(&self.regs, rdma::TIMEOUT::TICKS.val(ticks.into()));
     }
 
     /// UMAC_CMD's two PAUSE bits, from the setting and, if that says so, the link.
@@ -75,9 +82,9 @@ impl<R: Registers, D: DmaMemory, C: Clock> Genet<R, D, C> {
 
     /// Forgets an interrupt for frames that are gone, and raises one for frames that are there.
     fn announce_waiting(&mut self) {
-        interrupt::clear_rx(&self.regs);
+        self.irq.clear(&self.regs);
         if self.look() > 0 {
-            interrupt::raise_rx(&self.regs);
+            self.irq.raise(&self.regs);
         }
     }
 
@@ -88,7 +95,7 @@ impl<R: Registers, D: DmaMemory, C: Clock> Genet<R, D, C> {
         umac::CMD.get(&self.regs);
         self.clock.delay_us(FRAME_END_US);
         let waiting = self.look();
-        let restarted = self.restart_ring(want.posted);
+        let restarted = self.restart_ring(want.ring, want.posted);
         if restarted.is_ok() {
             self.totals.flushed += u64::from(waiting);
         }
@@ -101,19 +108,25 @@ impl<R: Registers, D: DmaMemory, C: Clock> Genet<R, D, C> {
         })
     }
 
-    /// Receive settings as the hardware holds them now: six register reads.
+    /// Receive settings as the hardware holds them now: nine register reads.
     pub fn read_back(&self) -> RxReadback {
-        let watermarks = rdma::XON_XOFF_THRESH.read(&self.regs);
+        let ring = self.rx.ring();
+        let watermarks = ring.xon_xoff_thresh().read(&self.regs);
+        let coalescing = Coalescing::read(&self.regs, ring);
+        let runs = rdma::CTRL.read(&self.regs).read(rdma::CTRL::RINGS);
         let command = umac::CMD.read(&self.regs);
         RxReadback {
-            threshold: rdma::MBUF_DONE_THRESH.read(&self.regs).get() as u16,
-            timeout_ticks: rdma::RING16_TIMEOUT.read(&self.regs).read(rdma::TIMEOUT::TICKS) as u16,
-            posted: self.rx.posted_by(rdma::CONS_INDEX.get(&self.regs) as u16),
+            threshold: coalescing.threshold,
+            timeout_ticks: coalescing.timeout_ticks,
+            posted: self.rx.posted_by(ring.cons_index().get(&self.regs) as u16),
             xoff: watermarks.read(rdma::XON_XOFF::XOFF) as u16,
             xon: watermarks.read(rdma::XON_XOFF::XON) as u16,
             send_pause: !command.is_set(umac::CMD::TX_PAUSE_IGNORE),
             obey_pause: !command.is_set(umac::CMD::RX_PAUSE_IGNORE),
-            mode: if interrupt::rx_is_unmasked(&self.regs) { RxMode::Interrupt } else { RxMode::Poll },
+            mode: if self.irq.is_unmasked(&self.regs) { RxMode::Interrupt } else { RxMode::Poll },
+            quanta: umac::PAUSE_QUANTA.get(&self.regs) as u16,
+            id_mode_dis: ext::RGMII_OOB_CTRL.read(&self.regs).is_set(ext::RGMII_OOB_CTRL::ID_MODE_DIS),
+            ring: if runs & 1 != 0 { RxRing::Ring0 } else { RxRing::Ring16 },
         }
     }
 
@@ -123,9 +136,11 @@ impl<R: Registers, D: DmaMemory, C: Clock> Genet<R, D, C> {
             Pause::Negotiated => Some((self.link.pause_tx, self.link.pause_rx)),
             Pause::Forced { .. } => None,
         };
+        let found = self.found.coalescing(want.ring);
         let checks = [
-            ("thr", want.threshold.is_none().then_some(self.found.threshold), got.threshold),
-            ("tmo_ticks", want.timeout_ticks.is_none().then_some(self.found.timeout_ticks), got.timeout_ticks),
+            ("thr", want.threshold.is_none().then_some(found.threshold), got.threshold),
+            ("tmo_ticks", want.timeout_ticks.is_none().then_some(found.timeout_ticks), got.timeout_ticks),
+            ("quanta", want.quanta.is_none().then_some(self.found.quanta), got.quanta),
             ("tx_pause", pause.map(|p| p.0.into()), got.send_pause.into()),
             ("rx_pause", pause.map(|p| p.1.into()), got.obey_pause.into()),
         ];

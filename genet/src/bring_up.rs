@@ -7,7 +7,7 @@
 
 use crate::regs::{RING, ext, hfb, mib, rbuf, rdma, sys, tbuf, tdma, umac};
 use crate::settings::RING_SIZE;
-use crate::{BringUpError, Clock, Engine, Registers, interrupt};
+use crate::{BringUpError, Clock, Engine, Registers, RxRing, interrupt};
 use tock_registers::LocalRegisterCopy;
 
 /// The MAC stops at a frame's end: 1.2 ms at 10 Mbit/s. Linux and Circle wait 1 to 2 ms.
@@ -73,14 +73,41 @@ pub(crate) fn stop_engine<R: Registers, C: Clock>(regs: &R, clock: &C, engine: E
     Ok(())
 }
 
-/// Starts an engine with ring 16, whose indices and pointers are set.
-pub(crate) fn start_engine<R: Registers>(regs: &R, engine: Engine) {
-    let (cfg, ctrl) = match engine {
-        Engine::Receive => (&rdma::RING_CFG, &rdma::CTRL),
-        Engine::Transmit => (&tdma::RING_CFG, &tdma::CTRL),
-    };
-    cfg.set(regs, 1 << RING);
-    ctrl.write(regs, rdma::CTRL::RING16_EN::SET + rdma::CTRL::EN::SET);
+/// Starts receiving into `ring`, whose indices and pointers are set, and into no other.
+pub(crate) fn start_receive<R: Registers>(regs: &R, ring: RxRing) {
+    steer(regs, ring);
+    rdma::RING_CFG.set(regs, 1 << ring.number());
+    rdma::CTRL.write(regs, rdma::CTRL::RINGS.val(1 << ring.number()) + rdma::CTRL::EN::SET);
+}
+
+/// Starts sending from ring 16, whose indices and pointers are set.
+pub(crate) fn start_transmit<R: Registers>(regs: &R) {
+    tdma::RING_CFG.set(regs, 1 << RING);
+    tdma::CTRL.write(regs, rdma::CTRL::RINGS.val(1 << RING) + rdma::CTRL::EN::SET);
+}
+
+fn switch_filters_off<R: Registers>(regs: &R) {
+    hfb::CTRL.set(regs, 0);
+    hfb::FLT_ENABLE_HIGH.set(regs, 0);
+    hfb::FLT_ENABLE_LOW.set(regs, 0);
+}
+
+/// Sends all frames to `ring`, the only one that runs.
+///
+/// Without a filter they go to the default ring, and no source says whether that is ring 16 for good or follows the
+/// rings that run. Linux, since it moved to ring 0 in 2025, has a filter 0 that any frame matches, mapped there
+/// (rusty-pi/pimu notes it as well); with it either reading is right.
+fn steer<R: Registers>(regs: &R, ring: RxRing) {
+    /// A filter must have a length. This one compares no nibble of these bytes, the Ethernet header.
+    const ANY_BYTES: u32 = 14;
+    switch_filters_off(regs);
+    if ring == RxRing::Ring0 {
+        (0..ANY_BYTES / 2).for_each(|index| hfb::filter_0_word(index).set(regs, 0));
+        hfb::FLT_LEN_LAST.set(regs, ANY_BYTES);
+        rdma::INDEX2RING_0.set(regs, 0);
+        hfb::FLT_ENABLE_LOW.set(regs, 1);
+        hfb::CTRL.write(regs, hfb::CTRL::ENABLE::SET);
+    }
 }
 
 /// Resets the UniMAC and configures everything but the rings. Both engines are off.
@@ -91,9 +118,7 @@ pub(crate) fn configure<R: Registers, C: Clock>(regs: &R, clock: &C, mac: [u8; 6
     interrupt::silence(regs);
     sys::PORT_CTRL.write(regs, sys::PORT_CTRL::MODE::ExternalGphy);
     set_address(regs, mac);
-    hfb::CTRL.set(regs, 0);
-    hfb::FLT_ENABLE_HIGH.set(regs, 0);
-    hfb::FLT_ENABLE_LOW.set(regs, 0);
+    switch_filters_off(regs);
     flush_rbuf(regs, clock);
     rdma::SCB_BURST_SIZE.set(regs, SCB_BURST);
     tdma::SCB_BURST_SIZE.set(regs, SCB_BURST);
@@ -164,13 +189,12 @@ fn set_address<R: Registers>(regs: &R, mac: [u8; 6]) {
 }
 
 /// Switches the MAC's side of RGMII for a link, or off.
-pub(crate) fn set_rgmii<R: Registers>(regs: &R, up: bool) {
+pub(crate) fn set_rgmii<R: Registers>(regs: &R, up: bool, id_mode_dis: bool) {
     if up {
-        // The PHY delays the receive clock (RXID), so the transmit clock's delay is ours: ID_MODE_DIS clear.
         ext::RGMII_OOB_CTRL.modify(
             regs,
             ext::RGMII_OOB_CTRL::OOB_DISABLE::CLEAR
-                + ext::RGMII_OOB_CTRL::ID_MODE_DIS::CLEAR
+                + ext::RGMII_OOB_CTRL::ID_MODE_DIS.val(id_mode_dis.into())
                 + ext::RGMII_OOB_CTRL::RGMII_MODE_EN::SET
                 + ext::RGMII_OOB_CTRL::RGMII_LINK::SET,
         );

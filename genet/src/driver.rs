@@ -3,12 +3,13 @@
 //! Owns the registers and both rings. The interrupt handler works beside it through
 //! [`acknowledge`](crate::acknowledge) and a second register handle.
 
-use crate::bring_up::{configure, quiesce, set_rgmii, start_engine, stop_engine};
-use crate::found::FoundCoalescing;
+use crate::bring_up::{configure, quiesce, set_rgmii, start_receive, start_transmit, stop_engine};
+use crate::found::FoundSettings;
+use crate::interrupt::RxSource;
 use crate::mdio::Mdio;
-use crate::regs::{rdma, umac};
+use crate::regs::umac;
 use crate::rx::{IndexLost, RxQueue};
-use crate::settings::{FrameStamp, Pause, Posted, RING_SIZE, RxMode, RxSettings};
+use crate::settings::{FrameStamp, Pause, Posted, RING_SIZE, RxMode, RxRing, RxSettings};
 use crate::tx::TxQueue;
 use crate::{
     BringUpError, Clock, Counters, DmaMemory, Engine, LinkState, Registers, Speed, check_revision, descriptor,
@@ -31,11 +32,16 @@ pub struct Genet<R, D, C> {
     pub(crate) clock: C,
     pub(crate) rx: RxQueue<D>,
     pub(crate) tx: TxQueue<D>,
-    /// Coalescing registers before we wrote any.
-    pub(crate) found: FoundCoalescing,
+    /// Registers before we wrote any.
+    pub(crate) found: FoundSettings,
     pub(crate) link: LinkState,
     pub(crate) pause: Pause,
     pub(crate) mode: RxMode,
+    /// Where frames are received.
+    pub(crate) ring: RxRing,
+    /// Where they are announced.
+    pub(crate) irq: RxSource,
+    pub(crate) id_mode_dis: bool,
     /// As read back.
     pub(crate) threshold: u16,
     pub(crate) timeout_ticks: u16,
@@ -58,9 +64,10 @@ impl<R: Registers, D: DmaMemory, C: Clock> Genet<R, D, C> {
         check_revision(&regs)?;
         check_memory(&rx, Engine::Receive, usize::from(RING_SIZE))?;
         check_memory(&tx, Engine::Transmit, 2)?;
-        let found = FoundCoalescing::read(&regs);
+        let mut found = FoundSettings::read(&regs);
         quiesce(&regs, &clock)?;
         configure(&regs, &clock, mac);
+        found.quanta = umac::PAUSE_QUANTA.get(&regs) as u16;
         let totals = Counters::start(&regs);
         let mut genet = Genet {
             rx: RxQueue::new(rx),
@@ -69,6 +76,9 @@ impl<R: Registers, D: DmaMemory, C: Clock> Genet<R, D, C> {
             link: LinkState::default(),
             pause: Pause::Negotiated,
             mode: RxMode::Interrupt,
+            ring: RxRing::Ring16,
+            irq: RxSource::of(RxRing::Ring16),
+            id_mode_dis: false,
             threshold: 0,
             timeout_ticks: 0,
             totals,
@@ -79,10 +89,10 @@ impl<R: Registers, D: DmaMemory, C: Clock> Genet<R, D, C> {
         };
         let settings = RxSettings::default();
         genet.rx.attach_buffers(&genet.regs);
-        genet.rx.start(&genet.regs, settings.posted);
+        genet.rx.start(&genet.regs, settings.ring, settings.posted);
         genet.tx.start(&genet.regs);
-        start_engine(&genet.regs, Engine::Receive);
-        start_engine(&genet.regs, Engine::Transmit);
+        start_receive(&genet.regs, settings.ring);
+        start_transmit(&genet.regs);
         if let Err(error) = genet.apply(&settings) {
             log::warn!("default receive settings: {error}");
         }
@@ -98,10 +108,10 @@ impl<R: Registers, D: DmaMemory, C: Clock> Genet<R, D, C> {
     pub fn link_changed(&mut self, link: &LinkState) {
         self.link = *link;
         if !link.up {
-            set_rgmii(&self.regs, false);
+            set_rgmii(&self.regs, false, self.id_mode_dis);
             return;
         }
-        set_rgmii(&self.regs, true);
+        set_rgmii(&self.regs, true, self.id_mode_dis);
         let speed = match link.speed {
             Speed::Mbps10 => umac::CMD::SPEED::Mbps10,
             Speed::Mbps100 => umac::CMD::SPEED::Mbps100,
@@ -151,13 +161,13 @@ impl<R: Registers, D: DmaMemory, C: Clock> Genet<R, D, C> {
             return true;
         }
         self.armed = true;
-        interrupt::unmask_rx(&self.regs);
+        self.irq.unmask(&self.regs);
         false
     }
 
     fn rescue_unannounced(&mut self) -> bool {
         let count = self.look();
-        if count == 0 || interrupt::rx_is_pending(&self.regs) {
+        if count == 0 || self.irq.is_pending(&self.regs) {
             return false;
         }
         self.totals.rescues += u64::from(count);
@@ -245,22 +255,25 @@ impl<R: Registers, D: DmaMemory, C: Clock> Genet<R, D, C> {
     fn recover(&mut self) {
         self.totals.ring_resets += 1;
         if self.totals.ring_resets == 1 {
-            log::warn!("PROD_INDEX reads {:#010x}; receive is restarted", rdma::PROD_INDEX.get(&self.regs));
+            log::warn!("PROD_INDEX reads {:#010x}; receive is restarted", self.rx.ring().prod_index().get(&self.regs));
         }
-        let _ = self.restart_ring(self.rx.policy());
+        let _ = self.restart_ring(self.ring, self.rx.policy());
     }
 
-    /// Stops RDMA and starts it with an empty ring.
+    /// Stops RDMA and starts it with `ring`, empty.
     ///
     /// # Errors
     /// The engine does not stop. It runs on with the ring as it was: one that only stops late must not stay off.
-    pub(crate) fn restart_ring(&mut self, policy: Posted) -> Result<(), BringUpError> {
+    pub(crate) fn restart_ring(&mut self, ring: RxRing, policy: Posted) -> Result<(), BringUpError> {
         if let Err(error) = stop_engine(&self.regs, &self.clock, Engine::Receive) {
-            start_engine(&self.regs, Engine::Receive);
+            start_receive(&self.regs, self.ring);
             return Err(error);
         }
-        self.rx.start(&self.regs, policy);
-        start_engine(&self.regs, Engine::Receive);
+        self.irq.mask(&self.regs);
+        self.irq.clear(&self.regs);
+        (self.ring, self.irq) = (ring, RxSource::of(ring));
+        self.rx.start(&self.regs, ring, policy);
+        start_receive(&self.regs, ring);
         Ok(())
     }
 }

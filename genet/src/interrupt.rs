@@ -2,20 +2,21 @@
 //!
 //! Status bits latch whether masked or not, and the mask only gates the line. So the handler masks and clears, the
 //! main loop reads PROD_INDEX after that, and whatever arrives later raises the line at the moment of unmasking.
+//! Ring 16 reports in the first controller and on line 0, ring 0 in the second and on line 1.
 
-use crate::Registers;
 use crate::regs::intrl2::*;
+use crate::{Registers, RxRing};
 
 /// What an interrupt was about.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Pending {
     /// Received frames. Their interrupt is masked now until [`Genet::rearm`](crate::Genet::rearm).
     pub rx: bool,
-    /// INTRL2_0 as read.
+    /// The controller's status as read.
     pub status: u32,
 }
 
-/// For the interrupt handler: reads the status once, masks the receive interrupt if it is pending and clears all that
+/// For the handler of line 0: reads the status once, masks the receive interrupt if it is pending and clears all that
 /// was pending. The caller issues the barrier that makes the device see the writes before it tells the interrupt
 /// controller that it is done.
 #[inline]
@@ -25,55 +26,71 @@ pub fn acknowledge<R: Registers>(regs: &R) -> Pending {
     if rx {
         MASK_SET_0.write(regs, EVENTS::RXDMA_MBDONE::SET);
     }
-    if status.get() == 0 {
-        silence_second(regs);
-    } else {
-        CLEAR_0.set(regs, status.get());
-    }
+    CLEAR_0.set(regs, status.get());
     Pending { rx, status: status.get() }
 }
 
-/// Nothing is pending in INTRL2_0: if anything is real, it is INTRL2_1, of which we want nothing.
-#[cold]
-fn silence_second<R: Registers>(regs: &R) {
-    MASK_SET_1.set(regs, u32::MAX);
-    CLEAR_1.set(regs, u32::MAX);
+/// The same for line 1. Of what is there only ring 0 is ever let through; anything else is masked again.
+#[inline]
+pub fn acknowledge_second<R: Registers>(regs: &R) -> Pending {
+    let status = STAT_1.read(regs);
+    let rx = status.is_set(RING_EVENTS::RX_RING0);
+    MASK_SET_1.set(regs, if rx { u32::MAX } else { !RING_EVENTS::RX_RING0::SET.value });
+    CLEAR_1.set(regs, status.get());
+    Pending { rx, status: status.get() }
 }
 
 /// Masks and clears everything.
 pub(crate) fn silence<R: Registers>(regs: &R) {
     MASK_SET_0.set(regs, u32::MAX);
     CLEAR_0.set(regs, u32::MAX);
-    silence_second(regs);
+    MASK_SET_1.set(regs, u32::MAX);
+    CLEAR_1.set(regs, u32::MAX);
 }
 
-/// Masks the receive interrupt. It goes on latching.
-pub(crate) fn mask_rx<R: Registers>(regs: &R) {
-    MASK_SET_0.write(regs, EVENTS::RXDMA_MBDONE::SET);
+/// Where the interrupt of a receive ring latches.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct RxSource {
+    controller: u32,
+    bit: u32,
 }
 
-/// Lets the receive interrupt through.
-#[inline]
-pub(crate) fn unmask_rx<R: Registers>(regs: &R) {
-    MASK_CLEAR_0.write(regs, EVENTS::RXDMA_MBDONE::SET);
-}
+impl RxSource {
+    pub(crate) const fn of(ring: RxRing) -> Self {
+        match ring {
+            RxRing::Ring16 => RxSource { controller: CONTROLLER_0, bit: EVENTS::RXDMA_MBDONE::SET.value },
+            RxRing::Ring0 => RxSource { controller: CONTROLLER_1, bit: RING_EVENTS::RX_RING0::SET.value },
+        }
+    }
 
-/// Forgets an interrupt that nobody has seen.
-pub(crate) fn clear_rx<R: Registers>(regs: &R) {
-    CLEAR_0.write(regs, EVENTS::RXDMA_MBDONE::SET);
-}
+    /// Masks it. It goes on latching.
+    pub(crate) fn mask<R: Registers>(self, regs: &R) {
+        regs.write(self.controller + MASK_SET, self.bit);
+    }
 
-/// Raises the receive interrupt by software.
-pub(crate) fn raise_rx<R: Registers>(regs: &R) {
-    SET_0.write(regs, EVENTS::RXDMA_MBDONE::SET);
-}
+    /// Lets it through.
+    #[inline]
+    pub(crate) fn unmask<R: Registers>(self, regs: &R) {
+        regs.write(self.controller + MASK_CLEAR, self.bit);
+    }
 
-/// The receive interrupt is pending.
-pub(crate) fn rx_is_pending<R: Registers>(regs: &R) -> bool {
-    STAT_0.read(regs).is_set(EVENTS::RXDMA_MBDONE)
-}
+    /// Forgets one that nobody has seen.
+    pub(crate) fn clear<R: Registers>(self, regs: &R) {
+        regs.write(self.controller + CLEAR, self.bit);
+    }
 
-/// The receive interrupt is let through.
-pub(crate) fn rx_is_unmasked<R: Registers>(regs: &R) -> bool {
-    !MASK_STATUS_0.read(regs).is_set(EVENTS::RXDMA_MBDONE)
+    /// Raises it by software.
+    pub(crate) fn raise<R: Registers>(self, regs: &R) {
+        regs.write(self.controller + SET, self.bit);
+    }
+
+    /// It is pending.
+    pub(crate) fn is_pending<R: Registers>(self, regs: &R) -> bool {
+        regs.read(self.controller + STAT) & self.bit != 0
+    }
+
+    /// It is let through.
+    pub(crate) fn is_unmasked<R: Registers>(self, regs: &R) -> bool {
+        regs.read(self.controller + MASK_STATUS) & self.bit == 0
+    }
 }

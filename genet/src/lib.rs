@@ -39,8 +39,10 @@ pub use device::{RxFrame, TxSlot};
 pub use driver::Genet;
 pub use error::{BringUpError, Engine};
 pub use found::{check_revision, found};
-pub use interrupt::{Pending, acknowledge};
+pub use interrupt::{Pending, acknowledge, acknowledge_second};
 pub use io::{DmaMemory, Registers};
 pub use mdio::Mdio;
 pub use phy::{Clock, LinkMode, LinkSettings, LinkState, PhyError, Speed};
-pub use settings::{ApplyError, FrameStamp, MAX_THRESHOLD, Pause, Posted, RING_SIZE, RxMode, RxReadback, RxSettings};
+pub use settings::{
+    ApplyError, FrameStamp, MAX_THRESHOLD, Pause, Posted, RING_SIZE, RxMode, RxReadback, RxRing, RxSettings,
+};

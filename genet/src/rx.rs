@@ -1,6 +1,6 @@
 //! The receive ring: fixed buffers, batches, giving descriptors back.
 //!
-//! Owns ring 16 of RDMA, its 256 buffers and the counts of what came out of it. Buffer n belongs to descriptor n for
+//! Owns the ring of RDMA that is in use, its 256 buffers and the counts of what came out of it. Buffer n belongs to descriptor n for
 //! good, so a frame costs one descriptor read, no descriptor write and no allocation. Frames are counted by free
 //! running 16-bit indices as the hardware's are. Giving back is one CONS_INDEX write for several frames.
 //!
@@ -11,7 +11,7 @@
 use crate::bring_up::{Start, index_of};
 use crate::descriptor::{self, BUFFER_BYTES, FrameErrors, PAD_BYTES};
 use crate::regs::rdma;
-use crate::settings::{FrameStamp, Posted, RING_SIZE};
+use crate::settings::{FrameStamp, Posted, RING_SIZE, RxRing};
 use crate::{DmaMemory, Registers};
 use core::ops::Range;
 
@@ -28,9 +28,11 @@ const LINE_BYTES: usize = 64;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct IndexLost;
 
-/// Ring 16 of RDMA with its buffers.
+/// A ring of RDMA with the buffers.
 pub(crate) struct RxQueue<D> {
     memory: D,
+    /// Its registers.
+    ring: rdma::Ring,
     /// Index of the frame to hand out next.
     next: u16,
     /// Frames from there on that are known to be there.
@@ -69,6 +71,7 @@ impl<D: DmaMemory> RxQueue<D> {
     pub(crate) fn new(memory: D) -> Self {
         RxQueue {
             memory,
+            ring: rdma::Ring::at(RxRing::Ring16.number()),
             next: 0,
             available: 0,
             released: 0,
@@ -102,25 +105,18 @@ impl<D: DmaMemory> RxQueue<D> {
         }
     }
 
-    /// Sets the ring up from whatever state its registers are in. RDMA and the ring are disabled.
-    pub(crate) fn start<R: Registers>(&mut self, regs: &R, policy: Posted) {
-        rdma::PROD_INDEX.set(regs, 0);
-        rdma::CONS_INDEX.set(regs, 0);
+    /// Sets `ring` up, from whatever state its registers are in, as the one to use. RDMA and all rings are disabled.
+    pub(crate) fn start<R: Registers>(&mut self, regs: &R, ring: RxRing, policy: Posted) {
+        self.ring = rdma::Ring::at(ring.number());
+        self.ring.prod_index().set(regs, 0);
+        self.ring.cons_index().set(regs, 0);
         let size =
             rdma::BUF_SIZE::DESCRIPTORS.val(RING_SIZE.into()) + rdma::BUF_SIZE::BUFFER_BYTES.val(BUFFER_BYTES as u32);
-        rdma::RING_BUF_SIZE.write(regs, size);
-        rdma::START_ADDR.set(regs, 0);
-        rdma::START_ADDR_HI.set(regs, 0);
-        rdma::END_ADDR.set(regs, 3 * u32::from(RING_SIZE) - 1);
-        rdma::END_ADDR_HI.set(regs, 0);
-        let prod = rdma::PROD_INDEX.read(regs);
-        let set_pointer = |word| {
-            rdma::WRITE_PTR.set(regs, word);
-            rdma::WRITE_PTR_HI.set(regs, 0);
-            rdma::READ_PTR.set(regs, word);
-            rdma::READ_PTR_HI.set(regs, 0);
-        };
-        let start = Start::settle(index_of(prod), set_pointer, || rdma::WRITE_PTR.get(regs));
+        self.ring.buf_size().write(regs, size);
+        self.ring.set_words(regs, 0, 3 * u32::from(RING_SIZE) - 1);
+        let prod = self.ring.prod_index().read(regs);
+        let set_pointer = |word| self.ring.set_pointers(regs, word);
+        let start = Start::settle(index_of(prod), set_pointer, || self.ring.write_ptr().get(regs));
         if start.is_ambiguous() {
             // A descriptor that the hardware fills will show.
             (0..=u8::MAX).for_each(|slot| regs.write(rdma::descriptor(slot), 0));
@@ -159,6 +155,11 @@ impl<D: DmaMemory> RxQueue<D> {
         cons_index.wrapping_add(RING_SIZE).wrapping_sub(self.released)
     }
 
+    /// The registers of the ring in use.
+    pub(crate) fn ring(&self) -> rdma::Ring {
+        self.ring
+    }
+
     /// When and how large: the frame handed out last.
     #[inline]
     pub(crate) fn stamp(&self) -> FrameStamp {
@@ -168,7 +169,7 @@ impl<D: DmaMemory> RxQueue<D> {
     /// Frames in the ring that were not handed out: one PROD_INDEX read. They stay where they are.
     #[inline]
     pub(crate) fn look<R: Registers>(&mut self, regs: &R) -> Result<u16, IndexLost> {
-        let prod = rdma::PROD_INDEX.read(regs);
+        let prod = self.ring.prod_index().read(regs);
         let discards = prod.read(rdma::PROD_INDEX::DISCARDS) as u16;
         if discards != self.discards_seen {
             self.count_discards(discards);
@@ -192,7 +193,7 @@ impl<D: DmaMemory> RxQueue<D> {
 
     /// Reads the discard counter; the batch stays as it is.
     pub(crate) fn note_discards<R: Registers>(&mut self, regs: &R) {
-        let discards = rdma::PROD_INDEX.read(regs).read(rdma::PROD_INDEX::DISCARDS) as u16;
+        let discards = self.ring.prod_index().read(regs).read(rdma::PROD_INDEX::DISCARDS) as u16;
         if discards != self.discards_seen {
             self.count_discards(discards);
         }
@@ -296,7 +297,7 @@ impl<D: DmaMemory> RxQueue<D> {
     fn release<R: Registers>(&mut self, regs: &R) {
         self.released = self.next;
         self.cons_index = self.released.wrapping_add(self.posted).wrapping_sub(RING_SIZE);
-        rdma::CONS_INDEX.set(regs, self.cons_index.into());
+        self.ring.cons_index().set(regs, self.cons_index.into());
         if self.clear_due {
             self.clear_discards(regs);
         }
@@ -308,9 +309,10 @@ impl<D: DmaMemory> RxQueue<D> {
     #[cold]
     fn clear_discards<R: Registers>(&mut self, regs: &R) {
         self.clear_due = false;
-        let read = || rdma::PROD_INDEX.read(regs).read(rdma::PROD_INDEX::DISCARDS) as u16;
+        let prod_index = self.ring.prod_index();
+        let read = || prod_index.read(regs).read(rdma::PROD_INDEX::DISCARDS) as u16;
         self.discards += u64::from(read().wrapping_sub(self.discards_seen));
-        rdma::PROD_INDEX.set(regs, 0);
+        prod_index.set(regs, 0);
         self.discards_seen = read();
     }
 

@@ -26,6 +26,14 @@ pub struct RxSettings {
     pub pause: Pause,
     /// Interrupts or polling.
     pub mode: RxMode,
+    /// Quanta of 512 bit times in each PAUSE frame that the MAC sends (PAUSE_QUANTA); `None`: as the UniMAC's reset
+    /// leaves it, which no driver changes.
+    pub quanta: Option<u16>,
+    /// RGMII_OOB_CTRL.ID_MODE_DIS: the MAC does not delay the transmit clock. `None`: it does, as with Linux and the
+    /// BSDs; U-Boot and Circle switch it off.
+    pub id_mode_dis: Option<bool>,
+    /// The ring of RDMA that frames are received through.
+    pub ring: RxRing,
 }
 
 impl Default for RxSettings {
@@ -39,6 +47,29 @@ impl Default for RxSettings {
             xon: 16,
             pause: Pause::Negotiated,
             mode: RxMode::Interrupt,
+            quanta: None,
+            id_mode_dis: None,
+            ring: RxRing::Ring16,
+        }
+    }
+}
+
+/// A receive ring of RDMA.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum RxRing {
+    /// The ring of all drivers but one; its interrupts are in INTRL2_0.
+    #[default]
+    Ring16,
+    /// The ring of Linux since 2025; its interrupts are in INTRL2_1.
+    Ring0,
+}
+
+impl RxRing {
+    /// Its number.
+    pub const fn number(self) -> u32 {
+        match self {
+            RxRing::Ring16 => 16,
+            RxRing::Ring0 => 0,
         }
     }
 }
@@ -106,14 +137,20 @@ pub struct RxReadback {
     pub send_pause: bool,
     /// UMAC_CMD.RX_PAUSE_IGNORE is clear.
     pub obey_pause: bool,
-    /// From the mask of RXDMA_MBDONE.
+    /// From the mask of the ring's interrupt.
     pub mode: RxMode,
+    /// PAUSE_QUANTA.
+    pub quanta: u16,
+    /// RGMII_OOB_CTRL.ID_MODE_DIS.
+    pub id_mode_dis: bool,
+    /// The ring that RDMA_CTRL enables.
+    pub ring: RxRing,
 }
 
 impl RxReadback {
     /// The first setting that the hardware did not take, by its record key; `None` if it took all.
     ///
-    /// A threshold or timeout "as found" and a negotiated PAUSE have nothing to compare with here;
+    /// A threshold, timeout or quanta "as found" and a negotiated PAUSE have nothing to compare with here;
     /// [`Genet::apply`](crate::Genet::apply) checks those itself and fails.
     pub fn ignored(&self, want: &RxSettings) -> Option<&'static str> {
         let differs = [
@@ -125,6 +162,9 @@ impl RxReadback {
             (matches!(want.pause, Pause::Forced { send, .. } if send != self.send_pause), "tx_pause"),
             (matches!(want.pause, Pause::Forced { obey, .. } if obey != self.obey_pause), "rx_pause"),
             (want.mode != self.mode, "mode"),
+            (want.quanta.is_some_and(|q| q != self.quanta), "quanta"),
+            (want.id_mode_dis.is_some_and(|d| d != self.id_mode_dis), "id_mode"),
+            (want.ring != self.ring, "ring"),
         ];
         differs.iter().find(|(differs, _)| *differs).map(|(_, key)| *key)
     }

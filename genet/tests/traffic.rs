@@ -3,11 +3,13 @@
 
 mod common;
 
-use board::genet::{Arriving, CountMode, DiscardEnd, Faults, GenetConfig, Switches, ThresholdZero, TimerStart};
+use board::genet::{
+    Arriving, CountMode, DefaultRing, DiscardEnd, Faults, GenetConfig, Switches, ThresholdZero, TimerStart,
+};
 use board::link::LinkConfig;
 use board::source::PacedSource;
 use common::{Bench, MAC, MS, START_NS, World, bench, frames, paced};
-use genet::{Pause, Posted, RxMode, RxSettings};
+use genet::{Pause, Posted, RxMode, RxRing, RxSettings};
 
 /// A full-size frame on the wire at 1 Gbit/s, ns.
 const LINE_RATE_NS: u64 = 12_304;
@@ -242,4 +244,38 @@ fn frames_of_every_length_arrive_whole_or_not_at_all() {
     }
     let received = bench.driver.counters().rx_frames as usize;
     assert_balance(&mut bench, received);
+}
+
+#[test]
+fn ring_0_receives_as_ring_16_does_wherever_frames_go_without_a_filter() {
+    for default_ring in [DefaultRing::Running, DefaultRing::Ring16] {
+        let switches = Switches { default_ring, ..Switches::default() };
+        let genet = GenetConfig { switches, ..GenetConfig::default() };
+        let mut bench = World::new(genet, LinkConfig::default(), paced(LINE_RATE_NS, 6_000)).start();
+        let ring_0 = RxSettings { ring: RxRing::Ring0, ..coalesced(10, 61) };
+        bench.apply(ring_0);
+        let half = START_NS + 3_000 * LINE_RATE_NS;
+        let batches = bench.receive_until(half);
+        assert!(batches[1..batches.len() - 1].iter().all(|batch| batch.frames.len() == 10), "{default_ring:?}");
+        // Back to ring 16 in the middle of the stream: what is lost to the restart is told.
+        bench.apply(coalesced(10, 61));
+        bench.apply(ring_0);
+        bench.apply(coalesced(10, 61));
+        let more = bench.receive_until(START_NS + 200 * MS);
+        assert!(frames(&more).len() > 1_000 && *frames(&more).last().unwrap() == 5_999, "{default_ring:?}");
+        let received = frames(&batches).len() + frames(&more).len();
+        assert_balance(&mut bench, received);
+    }
+}
+
+#[test]
+fn the_timer_of_ring_0_is_its_own() {
+    let mut bench = bench(PacedSource::new(START_NS, 20 * MS, 5, 1514, MAC));
+    bench.apply(RxSettings { ring: RxRing::Ring0, ..coalesced(300, 244) });
+    let batches = bench.receive_until(START_NS + 200 * MS);
+    let arrivals = bench.world.arrivals.borrow().clone();
+    assert_eq!(batches.len(), 5);
+    for (batch, arrival) in batches.iter().zip(arrivals) {
+        assert!((batch.irq_ns - arrival).abs_diff(244 * 8_192) < 1_000);
+    }
 }

@@ -4,6 +4,7 @@ use crate::arch::{counter, interrupts};
 use crate::board::{gic, map, mmio::Mmio, uart};
 use aarch64_cpu::asm::barrier::{SY, dsb};
 use core::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
+use genet::RxRing;
 
 /// GENET's registers, for the driver and for the handler alike.
 #[derive(Clone, Copy, Debug)]
@@ -57,8 +58,8 @@ const STORM: u32 = 1_000;
 static IN_A_ROW: [AtomicU32; 2] = [const { AtomicU32::new(0) }; 2];
 /// Bit n: line n could not be silenced and is blocked at the GIC.
 static BLOCKED: AtomicU32 = AtomicU32::new(0);
-/// Line 0, on which received frames are announced.
-const LINE_0: u32 = 1;
+/// Bit n: received frames are announced on line n. Ring 16 has line 0, rings 0 to 15 have line 1.
+static RX_LINE: AtomicU32 = AtomicU32::new(1);
 
 /// Interrupt totals since reset.
 #[derive(Clone, Copy, Debug, Default)]
@@ -102,7 +103,13 @@ pub fn blocked_lines() -> u32 {
 /// Received frames cannot be announced any more: they must be looked for.
 #[inline]
 pub fn receive_is_blocked() -> bool {
-    blocked_lines() & LINE_0 != 0
+    blocked_lines() & RX_LINE.load(Ordering::Relaxed) != 0
+}
+
+/// Frames are received through `ring` from now on.
+pub fn receive_through(ring: RxRing) {
+    let line = if ring == RxRing::Ring16 { 0 } else { 1 };
+    RX_LINE.store(1 << line, Ordering::Relaxed);
 }
 
 /// Counts an interrupt of GENET; blocks a line that does not fall, or nothing but this handler would ever run.
@@ -139,7 +146,10 @@ extern "C" fn kernel_irq() {
     match iar & 0x3ff {
         map::INTID_GENET_0 | map::INTID_GENET_1 => {
             note_line(iar & 0x3ff);
-            let pending = genet::acknowledge(&GENET);
+            let pending = match iar & 0x3ff {
+                map::INTID_GENET_0 => genet::acknowledge(&GENET),
+                _ => genet::acknowledge_second(&GENET),
+            };
             if pending.rx {
                 RX_IRQ_NS.store(entry_ns, Ordering::Relaxed);
                 RX_IRQS.fetch_add(1, Ordering::Relaxed);

@@ -173,6 +173,7 @@ impl Port for BoardPort {
         let before = irq::totals().rx;
         let mut got = self.genet.apply(want)?;
         self.mode = want.mode;
+        irq::receive_through(got.ring);
         // The handler masks the interrupt that it serves: on a busy link before the mask is read back. That it ran proves
         // better than the mask that interrupts are let through.
         if want.mode == RxMode::Interrupt && irq::totals().rx != before {

@@ -103,7 +103,11 @@ impl Words {
     }
 
     fn found(&mut self, key: &'static str, value: Option<u64>) {
-        self.0.push((key, value.map_or(Value::Word("found"), Value::Number)));
+        self.number_or(key, value, "found");
+    }
+
+    fn number_or(&mut self, key: &'static str, value: Option<u64>, word: &'static str) {
+        self.0.push((key, value.map_or(Value::Word(word), Value::Number)));
     }
 }
 
@@ -126,6 +130,9 @@ fn words(setup: &Setup, w: &mut Words) {
             w.num("rx_pause", obey.into());
         }
     }
+    w.found("quanta", s.quanta.map(u64::from));
+    w.num("ring", s.ring.number().into());
+    w.number_or("id_mode", s.id_mode_dis.map(u64::from), "auto");
     w.word("mode", mode_word(s.mode));
     w.word("link", link_word(setup.link.mode));
     w.word("adv_pause", advertised_word(&setup.link));
@@ -171,6 +178,9 @@ pub(crate) fn read_back(r: &mut Fields<'_>, got: &RxReadback) {
     r.num("xon_got", got.xon);
     r.num("tx_pause_got", got.send_pause as u8);
     r.num("rx_pause_got", got.obey_pause as u8);
+    r.num("quanta_got", got.quanta);
+    r.num("ring_got", got.ring.number());
+    r.num("id_mode_got", got.id_mode_dis as u8);
     r.word("mode_got", mode_word(got.mode));
 }
 

@@ -6,7 +6,7 @@
 //! writes: the value found at boot stays. A preset reproduces the receive settings and nothing
 //! else of a driver; what is known to be missing is said in each.
 
-use genet::{LinkMode, LinkSettings, Pause, Posted, RxMode, RxSettings};
+use genet::{LinkMode, LinkSettings, Pause, Posted, RxMode, RxRing, RxSettings};
 
 /// One driver's receive settings.
 #[derive(Debug)]
@@ -37,6 +37,9 @@ const USUAL: RxSettings = RxSettings {
     xon: 16,
     pause: Pause::Negotiated,
     mode: RxMode::Interrupt,
+    quanta: None,
+    id_mode_dis: None,
+    ring: RxRing::Ring16,
 };
 
 /// Linux: everything offered, EEE as the PHY has it at boot.

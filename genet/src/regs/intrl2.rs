@@ -16,23 +16,37 @@ register_bitfields![u32,
         RXDMA_PDONE OFFSET(14) NUMBITS(1) [],
         RXDMA_BDONE OFFSET(15) NUMBITS(1) [],
         TXDMA_MBDONE OFFSET(16) NUMBITS(1) []
+    ],
+    /// Transmit ring n is bit n, receive ring n is bit 16 + n.
+    pub RING_EVENTS [
+        RX_RING0 OFFSET(16) NUMBITS(1) []
     ]
 ];
 
 type Events = Register<EVENTS::Register>;
 
-pub const STAT_0: Events = Events::at(0x200);
+pub const CONTROLLER_0: u32 = 0x200;
+pub const CONTROLLER_1: u32 = 0x240;
+/// Registers of a controller.
+pub const STAT: u32 = 0x00;
 /// Write 1 raises a bit.
-pub const SET_0: Events = Events::at(0x204);
+pub const SET: u32 = 0x04;
 /// Write 1 clears.
-pub const CLEAR_0: Events = Events::at(0x208);
+pub const CLEAR: u32 = 0x08;
 /// 1: masked.
-pub const MASK_STATUS_0: Events = Events::at(0x20c);
-pub const MASK_SET_0: Events = Events::at(0x210);
-pub const MASK_CLEAR_0: Events = Events::at(0x214);
+pub const MASK_STATUS: u32 = 0x0c;
+pub const MASK_SET: u32 = 0x10;
+pub const MASK_CLEAR: u32 = 0x14;
 
-pub const CLEAR_1: Register = Register::at(0x248);
-pub const MASK_SET_1: Register = Register::at(0x250);
+pub const STAT_0: Events = Events::at(CONTROLLER_0 + STAT);
+pub const CLEAR_0: Events = Events::at(CONTROLLER_0 + CLEAR);
+pub const MASK_SET_0: Events = Events::at(CONTROLLER_0 + MASK_SET);
+#[cfg(test)]
+pub const MASK_STATUS_0: Events = Events::at(CONTROLLER_0 + MASK_STATUS);
+
+pub const STAT_1: Register<RING_EVENTS::Register> = Register::at(CONTROLLER_1 + STAT);
+pub const CLEAR_1: Register = Register::at(CONTROLLER_1 + CLEAR);
+pub const MASK_SET_1: Register = Register::at(CONTROLLER_1 + MASK_SET);
 
 /// Worth recording at boot.
 pub const FOUND: &[(&str, u32)] = &[("stat_0", 0x200), ("mask_0", 0x20c), ("stat_1", 0x240), ("mask_1", 0x24c)];

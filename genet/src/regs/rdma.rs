@@ -1,6 +1,7 @@
 //! RDMA: receive descriptors (0x2000), rings (0x2C00) and engine (0x3040).
 
 use super::{RING, Register};
+use crate::Registers;
 use tock_registers::register_bitfields;
 
 register_bitfields![u32,
@@ -23,8 +24,8 @@ register_bitfields![u32,
     ],
     pub CTRL [
         EN OFFSET(0) NUMBITS(1) [],
-        /// Ring n is bit n + 1.
-        RING16_EN OFFSET(17) NUMBITS(1) []
+        /// Bit n: ring n.
+        RINGS OFFSET(1) NUMBITS(17) []
     ],
     pub STATUS [
         DISABLED OFFSET(0) NUMBITS(1) []
@@ -45,29 +46,72 @@ const fn timeout(n: u32) -> u32 {
     0x306c + 4 * n
 }
 
-/// Descriptor-RAM word index of the next frame; three words a descriptor.
-pub const WRITE_PTR: Register = Register::at(ring(RING, 0x00));
-pub const WRITE_PTR_HI: Register = Register::at(ring(RING, 0x04));
-/// Hardware's index. Its lower half takes writes only while the ring is disabled, its upper half always.
-pub const PROD_INDEX: Register<PROD_INDEX::Register> = Register::at(ring(RING, 0x08));
-/// Ours, free running modulo 65536.
-pub const CONS_INDEX: Register = Register::at(ring(RING, 0x0c));
-pub const RING_BUF_SIZE: Register<BUF_SIZE::Register> = Register::at(ring(RING, 0x10));
-pub const START_ADDR: Register = Register::at(ring(RING, 0x14));
-pub const START_ADDR_HI: Register = Register::at(ring(RING, 0x18));
-pub const END_ADDR: Register = Register::at(ring(RING, 0x1c));
-pub const END_ADDR_HI: Register = Register::at(ring(RING, 0x20));
-pub const MBUF_DONE_THRESH: Register<THRESHOLD::Register> = Register::at(ring(RING, 0x24));
-pub const XON_XOFF_THRESH: Register<XON_XOFF::Register> = Register::at(ring(RING, 0x28));
-pub const READ_PTR: Register = Register::at(ring(RING, 0x2c));
-pub const READ_PTR_HI: Register = Register::at(ring(RING, 0x30));
+/// One ring's registers: the same block for each of the 17.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Ring(u32);
+
+impl Ring {
+    /// Ring `n`.
+    pub const fn at(n: u32) -> Self {
+        Ring(n)
+    }
+
+    /// Descriptor-RAM word index of the next frame; three words a descriptor.
+    pub const fn write_ptr(self) -> Register {
+        Register::at(ring(self.0, 0x00))
+    }
+
+    /// Hardware's index. Its lower half takes writes only while the ring is disabled, its upper half always.
+    #[inline(always)]
+    pub const fn prod_index(self) -> Register<PROD_INDEX::Register> {
+        Register::at(ring(self.0, 0x08))
+    }
+
+    /// Ours, free running modulo 65536.
+    #[inline(always)]
+    pub const fn cons_index(self) -> Register {
+        Register::at(ring(self.0, 0x0c))
+    }
+
+    pub const fn buf_size(self) -> Register<BUF_SIZE::Register> {
+        Register::at(ring(self.0, 0x10))
+    }
+
+    pub const fn mbuf_done_thresh(self) -> Register<THRESHOLD::Register> {
+        Register::at(ring(self.0, 0x24))
+    }
+
+    pub const fn xon_xoff_thresh(self) -> Register<XON_XOFF::Register> {
+        Register::at(ring(self.0, 0x28))
+    }
+
+    /// 0x30AC for ring 16.
+    pub const fn timeout(self) -> Register<TIMEOUT::Register> {
+        Register::at(timeout(self.0))
+    }
+
+    /// First and last word of its descriptors.
+    pub fn set_words<R: Registers>(self, regs: &R, first: u32, last: u32) {
+        for (offset, value) in [(0x14, first), (0x18, 0), (0x1c, last), (0x20, 0)] {
+            regs.write(ring(self.0, offset), value);
+        }
+    }
+
+    /// Both pointers, to the descriptor at `word`.
+    pub fn set_pointers<R: Registers>(self, regs: &R, word: u32) {
+        for (offset, value) in [(0x00, word), (0x04, 0), (0x2c, word), (0x30, 0)] {
+            regs.write(ring(self.0, offset), value);
+        }
+    }
+}
 
 /// One bit a ring.
 pub const RING_CFG: Register = Register::at(0x3040);
 pub const CTRL: Register<CTRL::Register> = Register::at(0x3044);
 pub const STATUS: Register<STATUS::Register> = Register::at(0x3048);
 pub const SCB_BURST_SIZE: Register = Register::at(0x304c);
-pub const RING16_TIMEOUT: Register<TIMEOUT::Register> = Register::at(timeout(RING));
+/// Which ring the frames of HFB filters 0 to 7 go to, four bits a filter.
+pub const INDEX2RING_0: Register = Register::at(0x30b0);
 
 /// Word 0 of a descriptor: length and status.
 #[inline(always)]
@@ -143,11 +187,13 @@ mod tests {
 
     #[test]
     fn ring_16_is_where_every_driver_has_it() {
-        assert_eq!(PROD_INDEX.offset(), 0x3008);
-        assert_eq!(CONS_INDEX.offset(), 0x300c);
-        assert_eq!(MBUF_DONE_THRESH.offset(), 0x3024);
-        assert_eq!(XON_XOFF_THRESH.offset(), 0x3028);
-        assert_eq!(RING16_TIMEOUT.offset(), 0x30ac);
+        let ring = Ring::at(RING);
+        assert_eq!(ring.prod_index().offset(), 0x3008);
+        assert_eq!(ring.cons_index().offset(), 0x300c);
+        assert_eq!(ring.mbuf_done_thresh().offset(), 0x3024);
+        assert_eq!(ring.xon_xoff_thresh().offset(), 0x3028);
+        assert_eq!(ring.timeout().offset(), 0x30ac);
+        assert_eq!((Ring::at(0).prod_index().offset(), Ring::at(0).timeout().offset()), (0x2c08, 0x306c));
         assert_eq!(descriptor(255), 0x2bf4);
     }
 }

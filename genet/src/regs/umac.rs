@@ -48,6 +48,8 @@ pub const MAC0: Register = Register::at(0x80c);
 /// Address bytes 4 and 5 in 15:0, byte 4 higher.
 pub const MAC1: Register = Register::at(0x810);
 pub const MAX_FRAME_LEN: Register = Register::at(0x814);
+/// 15:0, in each PAUSE frame that the MAC sends. Measured 0xFFFF; no driver writes it.
+pub const PAUSE_QUANTA: Register = Register::at(0x818);
 /// Measured 0x40, 0x48 with EEE active.
 pub const EEE_CTRL: Register<EEE_CTRL::Register> = Register::at(0x864);
 pub const TX_FLUSH: Register<TX_FLUSH::Register> = Register::at(0xb34);

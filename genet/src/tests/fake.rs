@@ -43,6 +43,7 @@ impl Fake {
         fake.put(0x3048, 1);
         fake.put(0x5048, 1);
         fake.put(intrl2::MASK_STATUS_0.offset(), u32::MAX);
+        fake.put(0x24c, u32::MAX);
         Rc::new(fake)
     }
 
@@ -116,10 +117,10 @@ impl Registers for Rc<Fake> {
             return;
         }
         match offset {
-            0x204 => self.put(0x200, self.get(0x200) | value),
-            0x208 => self.put(0x200, self.get(0x200) & !value),
-            0x210 => self.put(0x20c, self.get(0x20c) | value),
-            0x214 => self.put(0x20c, self.get(0x20c) & !value),
+            0x204 | 0x244 => self.put(offset - 4, self.get(offset - 4) | value),
+            0x208 | 0x248 => self.put(offset - 8, self.get(offset - 8) & !value),
+            0x210 | 0x250 => self.put(offset - 4, self.get(offset - 4) | value),
+            0x214 | 0x254 => self.put(offset - 8, self.get(offset - 8) & !value),
             _ => self.put(offset, value),
         }
     }

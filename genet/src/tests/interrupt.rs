@@ -1,6 +1,6 @@
 use super::fake::Event;
 use super::*;
-use crate::acknowledge;
+use crate::{acknowledge, acknowledge_second};
 
 #[test]
 fn a_receive_interrupt_is_masked_and_then_cleared() {
@@ -21,9 +21,20 @@ fn other_events_are_cleared_and_receive_stays_as_it_is() {
 }
 
 #[test]
-fn with_nothing_in_the_first_block_the_second_is_silenced() {
+fn ring_0_is_masked_and_cleared_on_the_second_line() {
     let fake = Fake::new();
-    assert!(!acknowledge(&fake).rx);
-    assert_eq!((fake.get(0x250), fake.get(0x248)), (u32::MAX, u32::MAX));
+    fake.put(0x240, 1 << 16);
+    let pending = acknowledge_second(&fake);
+    assert!(pending.rx);
     assert_eq!(fake.reads(), 1);
+    assert_eq!((fake.get(0x240), fake.get(0x24c)), (0, u32::MAX));
+}
+
+#[test]
+fn what_is_not_ours_on_the_second_line_is_silenced_and_ring_0_stays_as_it_is() {
+    let fake = Fake::new();
+    fake.put(0x24c, 0);
+    fake.put(0x240, 1 << 3);
+    assert!(!acknowledge_second(&fake).rx);
+    assert_eq!((fake.get(0x240), fake.get(0x24c)), (0, !(1 << 16)));
 }

@@ -1,5 +1,5 @@
 use super::*;
-use crate::{ApplyError, Pause, Posted, RxMode, RxSettings};
+use crate::{ApplyError, Pause, Posted, RxMode, RxRing, RxSettings};
 
 const THRESHOLD: u32 = 0x3024;
 const TIMEOUT: u32 = 0x30ac;
@@ -17,6 +17,9 @@ fn everything_is_written_and_read_back() {
         xon: 99,
         pause: Pause::Forced { send: false, obey: true },
         mode: RxMode::Poll,
+        quanta: Some(0x0100),
+        id_mode_dis: Some(true),
+        ring: RxRing::Ring16,
     };
     let got = genet.apply(&want).unwrap();
     assert_eq!(got.ignored(&want), None);
@@ -24,6 +27,8 @@ fn everything_is_written_and_read_back() {
     assert_eq!((got.send_pause, got.obey_pause, got.mode), (false, true, RxMode::Poll));
     assert_eq!(fake.get(TIMEOUT), 0xabcd_003d, "the upper half stays");
     assert_eq!(fake.get(0x3028), 9 << 16 | 99);
+    assert_eq!((fake.get(0x818), fake.get(0x08c)), (0x0100, 1 << 16 | 0x50));
+    assert_eq!((got.quanta, got.id_mode_dis, got.ring), (0x0100, true, RxRing::Ring16));
     let log = fake.log.borrow();
     let at = |offset| log.iter().position(|e| matches!(e, fake::Event::Write(o, _) if *o == offset)).unwrap();
     assert!(at(THRESHOLD) < at(TIMEOUT));
@@ -39,6 +44,9 @@ fn every_setting_that_the_hardware_ignores_is_named() {
         xon: 99,
         pause: Pause::Forced { send: false, obey: false },
         mode: RxMode::Interrupt,
+        quanta: Some(3),
+        id_mode_dis: Some(true),
+        ring: RxRing::Ring16,
     };
     for (offset, key) in [
         (THRESHOLD, "thr"),
@@ -47,6 +55,8 @@ fn every_setting_that_the_hardware_ignores_is_named() {
         (0x3028, "xoff"),
         (COMMAND, "tx_pause"),
         (0x214, "mode"),
+        (0x818, "quanta"),
+        (0x08c, "id_mode"),
     ] {
         let (fake, mut genet) = genet();
         fake.put(0x20c, u32::MAX);
@@ -150,4 +160,55 @@ fn forced_pause_survives_a_link_change() {
     assert_eq!(fake.get(COMMAND) & (1 << 8 | 1 << 28), 1 << 8);
     genet.apply(&RxSettings::default()).unwrap();
     assert_eq!(fake.get(COMMAND) & (1 << 8 | 1 << 28), 1 << 28);
+}
+
+#[test]
+fn quanta_as_found_are_those_after_the_reset_of_the_unimac() {
+    let fake = Fake::new();
+    fake.put(0x818, 0xffff);
+    let mut genet = genet_over(&fake);
+    genet.apply(&RxSettings { quanta: Some(7), ..RxSettings::default() }).unwrap();
+    assert_eq!(fake.get(0x818), 7);
+    assert_eq!(genet.apply(&RxSettings::default()).unwrap().quanta, 0xffff);
+    fake.put(0x818, 7);
+    fake.frozen.borrow_mut().insert(0x818);
+    assert_eq!(
+        genet.apply(&RxSettings::default()),
+        Err(ApplyError::NotRestored { key: "quanta", want: 0xffff, got: 7 })
+    );
+}
+
+#[test]
+fn ring_0_has_registers_filter_and_interrupt_of_its_own() {
+    let fake = Fake::new();
+    fake.put(0x2c24, 17);
+    fake.put(0x306c, 0x0005_0009);
+    let mut genet = genet_over(&fake);
+    let as_found = RxSettings { threshold: None, timeout_ticks: None, ring: RxRing::Ring0, ..RxSettings::default() };
+    let got = genet.apply(&as_found).unwrap();
+    assert_eq!((got.threshold, got.timeout_ticks, got.ring), (17, 9, RxRing::Ring0));
+    assert_eq!(fake.written(0x3044), [0x2_0000, 0, 3], "EN off, ring 16 off, ring 0 and EN on");
+    assert_eq!((fake.get(0x2c10), fake.get(0x2c1c), fake.get(0x2c28)), (256 << 16 | 2048, 767, 5 << 16 | 16));
+    assert_eq!((fake.get(0xfc00), fake.get(0xfc08), fake.get(0xfc48)), (1, 1, 14));
+    assert_eq!((fake.get(0x24c), fake.get(0x20c) & 1 << 13), (!(1 << 16), 1 << 13), "line 1 and not line 0");
+    fake.put(0x2000, 100 << 16 | 0x6000);
+    fake.put(0x2c08, 1);
+    assert_eq!(genet.poll_receive(0), 1);
+    assert_eq!(drain(&mut genet), [98]);
+    genet.end_batch();
+    assert_eq!(fake.get(0x2c0c), 1);
+    genet.apply(&RxSettings::default()).unwrap();
+    assert_eq!((fake.get(0xfc00), fake.get(0x3044)), (0, 0x2_0001));
+    assert_eq!(fake.get(0x24c), u32::MAX);
+}
+
+#[test]
+fn a_link_change_leaves_the_clock_delay_as_it_was_set() {
+    let (fake, mut genet) = genet();
+    genet.apply(&RxSettings { id_mode_dis: Some(true), ..RxSettings::default() }).unwrap();
+    genet.link_changed(&LinkState::default());
+    genet.link_changed(&GIGABIT);
+    assert_eq!(fake.get(0x08c), 1 << 16 | 0x50);
+    genet.apply(&RxSettings::default()).unwrap();
+    assert_eq!(fake.get(0x08c), 0x50);
 }

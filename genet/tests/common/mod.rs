@@ -10,7 +10,9 @@ use board::env::{Env, Finding, FlatMemory, GuestMemory};
 use board::genet::{Arriving, Genet as Model, GenetConfig};
 use board::link::{Direction, LinkConfig, Peer};
 use board::source::PacedSource;
-use genet::{BringUpError, Clock, DmaMemory, Genet, LinkState, Pending, Registers, RxSettings, acknowledge};
+use genet::{
+    BringUpError, Clock, DmaMemory, Genet, LinkState, Pending, Registers, RxSettings, acknowledge, acknowledge_second,
+};
 use phy::{Advertise, Bcm54210e};
 use smoltcp::phy::{Device, RxToken, TxToken};
 use smoltcp::time::Instant;
@@ -338,7 +340,7 @@ impl Bench {
             if next > until {
                 shared.now = shared.now.max(until);
                 shared.with(|model, now, env| model.run(now, env));
-                return shared.model.irq0();
+                return shared.model.irq0() || shared.model.irq1();
             }
             shared.now = next;
             shared.with(|model, now, env| model.run(now, env));
@@ -349,7 +351,9 @@ impl Bench {
     pub fn next_irq(&mut self, until: u64) -> Option<u64> {
         while self.sleep(until) {
             let entry = self.now();
-            let pending = acknowledge(&self.world.handle);
+            let first = self.model(|model, _, _| model.irq0());
+            let handle = &self.world.handle;
+            let pending = if first { acknowledge(handle) } else { acknowledge_second(handle) };
             if pending.rx {
                 self.irqs += 1;
                 return Some(entry);

@@ -7,7 +7,7 @@ use super::{PlanProblem, WINDOW_MEMORY_BYTES};
 use crate::point::{ADVERTISED, LINK_MODES, Setup};
 use alloc::vec::Vec;
 use core::ops::RangeInclusive;
-use genet::{MAX_THRESHOLD, Pause, Posted, RING_SIZE, RxMode};
+use genet::{MAX_THRESHOLD, Pause, Posted, RING_SIZE, RxMode, RxRing};
 
 /// Most values of one axis.
 pub const MAX_VALUES: usize = 64;
@@ -96,6 +96,10 @@ pub(crate) static AXES: &[Axis] = &[
     setting("gb.xon", 0..=65_535, |s, v| s.rx.xon = v as u16),
     setting("gb.tx_pause", SWITCH, |s, v| set_pause(s, v, |both, on| both.0 = on)).or(AUTO),
     setting("gb.rx_pause", SWITCH, |s, v| set_pause(s, v, |both, on| both.1 = on)).or(AUTO),
+    setting("gb.quanta", 0..=65_535, |s, v| s.rx.quanta = known(v)).or(FOUND),
+    setting("gb.ring", WORDS_ONLY, |s, v| s.rx.ring = if v == 0 { RxRing::Ring0 } else { RxRing::Ring16 })
+        .or(&[("0", 0), ("16", 16)]),
+    setting("gb.id_mode", SWITCH, |s, v| s.rx.id_mode_dis = known(v).map(|dis| dis != 0)).or(AUTO),
     setting("gb.mode", WORDS_ONLY, |s, v| s.rx.mode = if v == 0 { RxMode::Interrupt } else { RxMode::Poll })
         .or(&[("irq", 0), ("poll", 1)]),
     setting("gb.link", WORDS_ONLY, |s, v| s.link.mode = LINK_MODES[v as usize % LINK_MODES.len()].1).or(&LINK_WORDS),

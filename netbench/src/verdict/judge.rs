@@ -24,11 +24,9 @@ const BUSY_MILLI: u64 = 850;
 const DISCARDS_PPM: u64 = 1_000;
 /// Damaged frames in a million that count; 802.3 allows a bit error rate of 1e-10 (1000BASE-T), one frame in a million.
 const DAMAGE_PPM: u64 = 20;
-#[allow(dead_code)] //QUANTA
 /// An effect from here on is not made by chance in the few runs of a comparison, thousandths.
 const PLAIN_MILLI: u64 = 5_000;
 /// Quanta that a held partner hardly notices: 131 us at 1 Gbit/s.
-#[allow(dead_code)] //QUANTA
 const SHORT_QUANTA: u16 = 0x0100;
 
 /// What runs points. A run that tells nothing about causes is `None`.
@@ -218,8 +216,9 @@ impl<'a, T: Trial> Judge<'a, T> {
         for (change, without) in removals {
             self.trial.say(format_args!("{}: with and without, {change}", hypothesis.word()));
             let comparison = self.compare(&point, &without)?;
-            last = worse(last, comparison.effect());
-            if comparison.effect() == Effect::Slows {
+            let effect = comparison.effect();
+            last = worse(last, effect);
+            if effect == Effect::Slows {
                 figures.splice(0..0, told(&comparison));
                 self.conclude(hypothesis, State::Confirmed, change, figures);
                 self.peeled = true;
@@ -228,6 +227,9 @@ impl<'a, T: Trial> Judge<'a, T> {
             }
             if figures.iter().all(|(key, _)| *key != "ratio_milli") {
                 figures.splice(0..0, told(&comparison));
+            }
+            if effect != Effect::Unclear {
+                break; // what does no harm needs no second way of being removed
             }
         }
         let (state, because) = match last {
@@ -310,7 +312,8 @@ impl<'a, T: Trial> Judge<'a, T> {
             )],
             Hypothesis::PauseSent => alloc::vec![
                 ("no_pause_sent", with(&|s| s.rx.pause = pause(Some(false), None))),
-                //QUANTA ("short_quanta", with(&|s| s.rx.quanta = Some(SHORT_QUANTA))),
+                // A partner that keeps each PAUSE for 131 us is hardly held: another proof that holding is what it does.
+                ("short_quanta", with(&|s| s.rx.quanta = Some(SHORT_QUANTA))),
             ],
             Hypothesis::PauseReceived => {
                 alloc::vec![("pause_not_obeyed", with(&|s| s.rx.pause = pause(None, Some(false))))]

@@ -2,7 +2,7 @@
 
 mod common;
 
-use board::genet::{Arriving, DiscardEnd, EmptyFilter, GenetConfig, Inherited, SlotRule, Switches};
+use board::genet::{Arriving, DefaultRing, DiscardEnd, EmptyFilter, GenetConfig, Inherited, SlotRule, Switches};
 use board::link::LinkConfig;
 use board::source::{PacedSource, Silent};
 use common::*;
@@ -284,6 +284,28 @@ fn rings_0_to_15_report_in_the_other_controller() {
     assert_eq!(bench.read(0x240), 1 << 16);
     assert_eq!(bench.read(STAT) & (MBDONE | PDONE | BDONE), 0);
     bench.assert_clean();
+}
+
+#[test]
+fn frames_without_a_filter_go_to_ring_16_or_by_its_switch_to_whatever_runs() {
+    for (default_ring, arrives) in [(DefaultRing::Running, 1), (DefaultRing::Ring16, 0)] {
+        let mut bench = quiet(Switches { default_ring, ..Switches::default() });
+        bench.write(0x3044, 0);
+        for (offset, value) in [(0x2C10, 256 << 16 | 2048), (0x2C14, 0), (0x2C1C, 767)] {
+            bench.write(offset, value);
+        }
+        bench.write(0x3044, 3);
+        inject(&mut bench, &good(MAC, 60));
+        assert_eq!(bench.read(0x2C08), arrives, "{default_ring:?}");
+        // A filter that compares nothing sends everything to ring 0.
+        (0..7).for_each(|word| bench.write(0x8000 + 4 * word, 0));
+        for (offset, value) in [(0x30B0, 0), (0xFC48, 14), (0xFC08, 1), (0xFC00, 1)] {
+            bench.write(offset, value);
+        }
+        inject(&mut bench, &good([0xFF; 6], 60));
+        assert_eq!(bench.read(0x2C08), arrives + 1, "{default_ring:?}");
+        assert_eq!(bench.read(PROD), 0);
+    }
 }
 
 #[test]

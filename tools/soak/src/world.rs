@@ -8,7 +8,7 @@ use crate::attendant::Processor;
 use crate::heap;
 use board::env::{Env, Finding, FlatMemory, GuestMemory};
 use board::genet::Genet as Model;
-use genet::{Clock, DmaMemory, Registers, acknowledge};
+use genet::{Clock, DmaMemory, Registers, acknowledge, acknowledge_second};
 use std::cell::RefCell;
 use std::collections::VecDeque;
 use std::ops::Range;
@@ -226,7 +226,8 @@ impl Handle {
                 world.now_ns += world.cost.irq_ns;
                 world.now_ns
             };
-            let pending = acknowledge(self);
+            let first = self.0.borrow().model.irq0();
+            let pending = if first { acknowledge(self) } else { acknowledge_second(self) };
             let mut world = self.0.borrow_mut();
             if pending.rx {
                 world.rx_irqs += 1;

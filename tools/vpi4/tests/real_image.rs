@@ -4,6 +4,7 @@
 
 mod common;
 
+use board::genet::DefaultRing;
 use board::host::{DhcpMode, HttpFault};
 use common::{boot, boot_as, ends, number, result};
 use vpi4::cpu::EntryLevel;
@@ -176,4 +177,25 @@ fn an_unexpected_exception_is_reported_and_the_board_resets() {
     assert!(report.contains("called from image") && report.contains("resets in 10 s"), "{report}");
     let waited_ns = machine.stats().now_ns - broken_ns;
     assert!((10_000_000_000..12_000_000_000).contains(&waited_ns), "{waited_ns}");
+}
+
+#[test]
+fn both_rings_fill_the_link_and_quanta_and_clock_delay_are_read_back() {
+    let plan = "gb.presets=linux gb.ring=0,16 gb.quanta=found,256 gb.id_mode=1 gb.warmup_ms=5 gb.window_ms=20 \
+                gb.rtt_probes=2";
+    for default_ring in [DefaultRing::Running, DefaultRing::Ring16] {
+        let text = ends("ok", "Receive by preset", plan, |board| board.genet.switches.default_ring = default_ring);
+        let rates: Vec<u64> = words(&text, "result", "payload_bps").iter().map(|rate| rate.parse().unwrap()).collect();
+        assert!(rates.len() == 4 && rates.iter().all(|rate| *rate > 900_000_000), "{rates:?}");
+        let [rings, quanta, delays] = ["ring_got", "quanta_got", "id_mode_got"].map(|key| words(&text, "run", key));
+        let mut got: Vec<_> = rings.into_iter().zip(quanta).zip(delays).map(|((r, q), d)| (r, q, d)).collect();
+        got.sort_unstable();
+        assert_eq!(got, [("0", "256", "1"), ("0", "65535", "1"), ("16", "256", "1"), ("16", "65535", "1")]);
+    }
+}
+
+/// The values of `key` in records of a kind, in order.
+fn words<'a>(text: &'a str, kind: &str, key: &str) -> Vec<&'a str> {
+    let lines = text.lines().filter(|line| line.starts_with("$GB1 ") && line.split(' ').nth(2) == Some(kind));
+    lines.filter_map(|line| line.split([' ', '*']).find_map(|word| word.strip_prefix(key)?.strip_prefix('='))).collect()
 }

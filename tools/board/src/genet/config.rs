@@ -132,6 +132,19 @@ pub struct Switches {
     pub rgmii: RgmiiTiming,
     /// What RDMA gets of a frame longer than MAX_FRAME_LEN.
     pub long_frames: LongFrames,
+    /// Where a frame goes that no filter has sent anywhere.
+    pub default_ring: DefaultRing,
+}
+
+/// The ring of frames without a filter.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum DefaultRing {
+    /// Ring 16 if it runs, else the lowest that does.
+    #[default]
+    Running,
+    /// Ring 16 always: with that off they are lost. (Linux has a catch-all filter since it moved to ring 0 in 2025,
+    /// which only this reading needs; rusty-pi/pimu notes the filter.)
+    Ring16,
 }
 
 /// What the count towards MBUF_DONE_THRESH counts from.

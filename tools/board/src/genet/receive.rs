@@ -1,7 +1,7 @@
 //! A frame's way from the wire to RDMA: UniMAC receiver, address filter, RBUF, choice of ring.
 //!
 //! Of RXCHK it owns the plain sum of the 64-byte status block; it never sets "checksum OK". Without a filter match a
-//! frame goes to ring 16 if that runs, else to the lowest ring that does (fits Linux before and since 2025; certainty C).
+//! frame goes to ring 16 if that runs, else, by [`DefaultRing`], to the lowest ring that does or nowhere (certainty C).
 
 use super::intrl2::bit;
 use super::mac::{
@@ -10,7 +10,7 @@ use super::mac::{
 };
 use super::map::*;
 use super::mib::{Bank, rx};
-use super::{Arriving, LongFrames};
+use super::{Arriving, DefaultRing, LongFrames};
 use crate::env::Env;
 use crate::link::{FCS_BYTES, MIN_BYTES, Speed, pause_quanta};
 
@@ -201,7 +201,7 @@ impl Mac {
         self.raise_0(bit::RBUF_OVERFLOW);
     }
 
-    /// The ring a matched filter maps to, else the default: ring 16, or the lowest one that runs.
+    /// The ring a matched filter maps to, else the default.
     fn choose_ring(&self, now: u64, filter: Option<u32>) -> Option<u32> {
         if !self.engine_runs(now, RDMA) {
             return None;
@@ -213,7 +213,10 @@ impl Mac {
         if self.ring_enabled(RDMA, 16) {
             return Some(16);
         }
-        (0..16).find(|&ring| self.ring_enabled(RDMA, ring))
+        match self.cfg.switches.default_ring {
+            DefaultRing::Running => (0..16).find(|&ring| self.ring_enabled(RDMA, ring)),
+            DefaultRing::Ring16 => None,
+        }
     }
 
     /// Lays the frame out as RBUF hands it over: status block, two pad bytes, frame, FCS.

@@ -2,7 +2,7 @@
 
 use super::Script;
 use super::hardware::{Buffers, Hardware, RX_BUS, TX_BUFFERS, TX_BUS, Window};
-use genet::{Genet, LinkState, Pause, Posted, RxMode, RxSettings, Speed, acknowledge};
+use genet::{Genet, LinkState, Pause, Posted, RxMode, RxRing, RxSettings, Speed, acknowledge};
 use netbench::presets::PRESETS;
 use smoltcp::phy::{Device, RxToken, TxToken};
 use smoltcp::time::Instant;
@@ -128,6 +128,9 @@ fn settings(script: &mut Script<'_>) -> RxSettings {
             Pause::Forced { send: choice & 4 == 0, obey: choice & 8 == 0 }
         },
         mode: if choice & 16 == 0 { RxMode::Interrupt } else { RxMode::Poll },
+        quanta: None,
+        id_mode_dis: (choice & 32 != 0).then_some(choice & 64 != 0),
+        ring: RxRing::Ring16,
     }
 }
 
