@@ -210,6 +210,9 @@ impl Port for HostilePort<'_> {
                 send_pause: !matches!(want.pause, genet::Pause::Forced { send: false, .. }),
                 obey_pause: !matches!(want.pause, genet::Pause::Forced { obey: false, .. }),
                 mode: want.mode,
+                quanta: want.quanta.unwrap_or(u16::MAX),
+                id_mode_dis: want.id_mode_dis.unwrap_or(false),
+                ring: want.ring,
             },
         };
         self.mode = want.mode;
