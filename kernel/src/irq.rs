@@ -87,6 +87,11 @@ pub fn take_rx_event() -> Option<u64> {
     RX_EVENT.swap(false, Ordering::Acquire).then(|| RX_IRQ_NS.load(Ordering::Relaxed))
 }
 
+/// A receive interrupt came that the loop has not taken yet; its handler has masked it.
+pub fn rx_event_waits() -> bool {
+    RX_EVENT.load(Ordering::Acquire)
+}
+
 /// The main loop has made a turn.
 #[inline]
 pub fn turn() {

@@ -69,7 +69,7 @@ impl BoardPort {
 
     /// Receive settings as the hardware holds them now.
     pub fn settings(&self) -> RxReadback {
-        self.genet.read_back()
+        unmasked_by_event(self.genet.read_back())
     }
 
     /// MDIO transactions that failed since bring-up.
@@ -115,6 +115,12 @@ impl BoardPort {
         interrupts::wait();
         self.idle_cycles += counter::cycles() - before;
     }
+}
+
+/// The handler masks the interrupt that it serves until the loop has taken the frames: a masked interrupt whose event still
+/// waits for the loop is let through.
+fn unmasked_by_event(got: RxReadback) -> RxReadback {
+    if irq::rx_event_waits() { RxReadback { mode: RxMode::Interrupt, ..got } } else { got }
 }
 
 impl Port for BoardPort {
@@ -170,19 +176,14 @@ impl Port for BoardPort {
     }
 
     fn apply(&mut self, want: &RxSettings) -> Result<RxReadback, ApplyError> {
-        let before = irq::totals().rx;
-        let mut got = self.genet.apply(want)?;
+        irq::take_rx_event(); // of the settings before
+        let got = self.genet.apply(want)?;
         self.mode = want.mode;
         irq::receive_through(got.ring);
-        // The handler masks the interrupt that it serves: on a busy link before the mask is read back. That it ran proves
-        // better than the mask that interrupts are let through.
-        if want.mode == RxMode::Interrupt && irq::totals().rx != before {
-            got.mode = RxMode::Interrupt;
-        }
         if want.mode == RxMode::Interrupt && irq::receive_is_blocked() {
             return Err(ApplyError::NoInterrupt);
         }
-        Ok(got)
+        Ok(unmasked_by_event(got))
     }
 
     fn set_link(&mut self, want: &LinkSettings) -> Result<bool, PhyError> {
