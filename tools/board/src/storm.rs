@@ -31,6 +31,8 @@ pub struct StormConfig {
     pub seed: u64,
     /// Frames each second; 0 for no storm.
     pub frames_per_s: u64,
+    /// How many of them come at once, back to back on the wire; 0 and 1: evenly.
+    pub burst_frames: u64,
     /// When they come, ns.
     pub during_ns: Range<u64>,
     /// What they are.
@@ -67,7 +69,8 @@ impl<P: Peer> Storm<P> {
         if self.config.frames_per_s == 0 {
             return None;
         }
-        let after = u128::from(self.sent) * 1_000_000_000 / u128::from(self.config.frames_per_s);
+        let before = self.sent - self.sent % self.config.burst_frames.max(1);
+        let after = u128::from(before) * 1_000_000_000 / u128::from(self.config.frames_per_s);
         let at = self.config.during_ns.start.saturating_add(after as u64);
         self.config.during_ns.contains(&at).then_some(at)
     }
@@ -156,7 +159,19 @@ mod tests {
 
     fn storm(kind: StormKind) -> Storm<Silent> {
         let during_ns = 1_000..1_000_000_000;
-        Storm::new(StormConfig { seed: 3, frames_per_s: 100_000, during_ns, kind, board_ip: [10, 77, 0, 50] }, Silent)
+        let config = StormConfig { seed: 3, frames_per_s: 100_000, during_ns, kind, ..StormConfig::default() };
+        Storm::new(StormConfig { board_ip: [10, 77, 0, 50], ..config }, Silent)
+    }
+
+    #[test]
+    fn bursts_come_at_once_and_keep_the_pace() {
+        let mut stage = storm(StormKind::Mixed);
+        stage.config.burst_frames = 200;
+        let mut frames = 0;
+        stage.poll(1_000, &mut |_| frames += 1);
+        assert_eq!((frames, stage.next_event()), (200, Some(2_001_000)));
+        stage.poll(9_999_999, &mut |_| frames += 1);
+        assert_eq!((frames, stage.next_event()), (1_000, Some(10_001_000)));
     }
 
     #[test]

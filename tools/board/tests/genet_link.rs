@@ -156,10 +156,25 @@ fn a_half_duplex_board_defers_and_meets_late_collisions_only_in_a_mismatch() {
             consume(&mut bench);
         }
         assert!(bench.read(0xCC4) > 10, "deferred");
-        bench.read(0xCD4)
+        (bench.read(0xCD4), bench.read(0xC38))
     };
-    assert_eq!(run(true), 0);
-    assert!(run(false) > 50);
+    assert_eq!(run(true), (0, 0));
+    let (late, fragments) = run(false);
+    assert!(late > 50 && fragments > 50, "{late} late collisions, {fragments} fragments");
+}
+
+#[test]
+fn a_partner_that_wakes_the_link_too_early_loses_the_first_frames() {
+    // Ten frames of 12.3 us after a long silence: two start within 20 us.
+    let arrived = |eee, eee_early_ns| {
+        let mut link = LinkConfig::default();
+        (link.partner.eee, link.partner.eee_early_ns) = (eee, eee_early_ns);
+        let source = PacedSource::new(LINK_NS + 1_000_000, 12_000, 10, 1514, MAC);
+        let (mut bench, _) = Bench::up(&GenetConfig::default(), &link, source);
+        bench.run_to(LINK_NS + 5_000_000);
+        bench.prod()
+    };
+    assert_eq!([arrived(0, 20_000), arrived(6, 0), arrived(6, 20_000)], [10, 10, 8]);
 }
 
 #[test]

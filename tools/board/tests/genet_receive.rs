@@ -2,7 +2,7 @@
 
 mod common;
 
-use board::genet::{Arriving, DefaultRing, DiscardEnd, EmptyFilter, GenetConfig, Inherited, SlotRule, Switches};
+use board::genet::{Arriving, DefaultRing, DiscardEnd, EmptyFilter, GenetConfig, Ideal, Inherited, SlotRule, Switches};
 use board::link::LinkConfig;
 use board::source::{PacedSource, Silent};
 use common::*;
@@ -353,5 +353,26 @@ fn wire_time_of_full_frames_is_12304_ns() {
     assert!(times.windows(2).all(|pair| pair[1] - pair[0] == 12_304));
     assert_eq!(bench.buffer(99)[2..1516], peer.borrow().frame(99)[..]);
     assert_eq!(bench.genet.stats().delivered, 100);
+    bench.assert_clean();
+}
+
+#[test]
+fn an_ideal_ring_keeps_frames_and_tells_at_once() {
+    let ideal = Ideal { prompt: true, patient: true };
+    let cfg = GenetConfig { ideal, ..GenetConfig::default() };
+    let mut bench = Bench::up(&cfg, &LinkConfig::default(), Silent).0;
+    bench.write(0x3024, 511); // MBUF_DONE_THRESH
+    for len in 100..360 {
+        inject(&mut bench, &good(MAC, len));
+    }
+    assert_eq!(bench.read(PROD), 256, "nothing discarded");
+    assert_eq!(bench.read(0x200) >> 13 & 1, 1, "MBDONE after each");
+    // Four wait, and take descriptors in their order as these become free.
+    bench.write(CONS, 1);
+    assert_eq!((bench.read(PROD), bench.read(0x2000) >> 16), (257, 356 + 2));
+    bench.write(CONS, 10);
+    assert_eq!((bench.read(PROD), bench.read(0x200C) >> 16, bench.read(0x2024) >> 16), (260, 357 + 2, 359 + 2));
+    inject(&mut bench, &good(MAC, 500));
+    assert_eq!(bench.read(PROD), 261);
     bench.assert_clean();
 }

@@ -25,6 +25,8 @@ pub struct GenetConfig {
     pub switches: Switches,
     /// Faults.
     pub faults: Faults,
+    /// What hardware cannot do: for experiments that take one cause away and leave the rest.
+    pub ideal: Ideal,
     /// The PHY.
     pub phy: PhyConfig,
     /// Time of one MDIO transaction; 64 bits at 2.5 MHz by default.
@@ -42,6 +44,7 @@ impl Default for GenetConfig {
             found: Found::default(),
             switches: Switches::default(),
             faults: Faults::default(),
+            ideal: Ideal::default(),
             phy: PhyConfig::default(),
             mdio_busy_ns: 25_600,
         }
@@ -278,6 +281,15 @@ pub struct Faults {
     pub lost_mbdone_every: u32,
     /// Line 0 rises without a cause.
     pub irq0_pulses: Option<Pulses>,
+}
+
+/// A MAC without one of its limits, whatever the driver programs.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Ideal {
+    /// Every packet raises RXDMA_MBDONE, whatever threshold and timeout hold.
+    pub prompt: bool,
+    /// A frame that finds no free descriptor waits for one instead of being discarded. Levels and PAUSE stay as they are.
+    pub patient: bool,
 }
 
 /// A line that rises by itself.

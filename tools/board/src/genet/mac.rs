@@ -102,6 +102,7 @@ pub(crate) struct Mac {
     pub(crate) link_up: bool,
     pub(crate) link_eee: bool,
     pub(crate) rx_scratch: Vec<u8>,
+    pub(crate) held: std::collections::VecDeque<super::rdma::Held>,
     pub(crate) stats: MacStats,
     /// Complaints made once for each place: read, write.
     reported: [Box<[bool]>; 2],
@@ -127,6 +128,7 @@ impl Mac {
             link_up: false,
             link_eee: false,
             rx_scratch: Vec::with_capacity(16 * 1024),
+            held: std::collections::VecDeque::new(),
             stats: MacStats::default(),
             reported: [words(), words()],
             once: 0,

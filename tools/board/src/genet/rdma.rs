@@ -19,6 +19,15 @@ const MAX_PIECE_BYTES: u32 = 4095;
 const EOP: u32 = 1 << 14;
 const SOP: u32 = 1 << 13;
 
+/// A frame that waits for a descriptor.
+#[derive(Clone, Debug)]
+pub(crate) struct Held {
+    ring: u32,
+    flags: u32,
+    status: Option<u32>,
+    bytes: Vec<u8>,
+}
+
 impl Mac {
     /// Free descriptors of `ring`, count - (PROD - CONS), as the hardware computes it; negative or above the count
     /// only when software wrote nonsense.
@@ -36,6 +45,7 @@ impl Mac {
                 self.set(offset, value & 0xFFFF);
                 if enabled && self.reg(RDMA + CTRL) & 1 != 0 {
                     self.check_consumer(now, ring, env);
+                    self.release_held(now, ring, env);
                     self.watch_level(now, ring);
                 }
                 return;
@@ -124,7 +134,12 @@ impl Mac {
         }
         let total = self.rx_scratch.len() as u32;
         let pieces = total.div_ceil(piece);
-        if self.free_descriptors(ring) < pieces as i32 {
+        let full = self.free_descriptors(ring) < pieces as i32;
+        if self.cfg.ideal.patient && (full || !self.held.is_empty()) {
+            self.held.push_back(Held { ring, flags, status, bytes: self.rx_scratch.clone() });
+            return self.packet_refused(now, ring);
+        }
+        if full {
             self.discard(ring);
             return self.packet_refused(now, ring);
         }
@@ -154,11 +169,29 @@ impl Mac {
         self.packet_done(now, ring);
     }
 
+    /// Frames that [`super::Ideal::patient`] kept take the descriptors that have become free.
+    fn release_held(&mut self, now: u64, ring: u32, env: &mut Env<'_>) {
+        if self.held.is_empty() || self.free_descriptors(ring) <= 0 {
+            return;
+        }
+        let kept = std::mem::take(&mut self.held);
+        for frame in kept {
+            // Behind one that still waits, the others wait as well: `deliver` keeps their order.
+            if frame.ring != ring {
+                self.held.push_back(frame);
+                continue;
+            }
+            self.rx_scratch.clear();
+            self.rx_scratch.extend_from_slice(&frame.bytes);
+            self.deliver(now, ring, frame.flags, frame.status, env);
+        }
+    }
+
     fn packet_done(&mut self, now: u64, ring: u32) {
         if ring == 16 {
             self.raise_0(bit::RXDMA_PDONE);
         }
-        let threshold = self.reg(ring_base(RDMA, ring) + THRESH);
+        let threshold = if self.cfg.ideal.prompt { 1 } else { self.reg(ring_base(RDMA, ring) + THRESH) };
         let timeout = self.reg(RDMA + DMA_GLOBAL + 0x2C + 4 * ring);
         if self.rings[ring as usize].packet(now, threshold, timeout, &self.cfg.switches) {
             self.raise_mbdone(ring);

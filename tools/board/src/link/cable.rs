@@ -85,6 +85,8 @@ pub struct Link {
     /// Earliest start of the partner's next frame: gap, back-off.
     pub(super) free_at: u64,
     paused_until: u64,
+    /// When the partner last woke the link from low-power idle.
+    awake_at: u64,
     /// When the partner's flood of PAUSE goes on.
     flood_at: u64,
     pub(super) to_board: VecDeque<InFlight>,
@@ -107,6 +109,7 @@ impl Link {
             queued_bytes: 0,
             free_at: 0,
             paused_until: 0,
+            awake_at: 0,
             flood_at: cfg.partner.pause_flood.map_or(0, |flood| flood.from_ns),
             to_board: VecDeque::new(),
             to_partner: VecDeque::new(),
@@ -284,17 +287,24 @@ impl Link {
         }
         let asleep = mode.eee && now >= self.free_at + EEE_IDLE_NS;
         let start = if asleep { now + EEE_WAKE_NS } else { now };
+        if asleep {
+            self.awake_at = start;
+        }
         let byte_ns = mode.speed.byte_ns();
         let long = bytes.len() as u64;
         let sent = start + (PREAMBLE_BYTES + long + FCS_BYTES) * byte_ns;
         self.free_at = sent + GAP_BYTES * byte_ns;
         self.stats.to_board += 1;
-        self.interrupt_board(start, mode);
+        let collided = self.interrupt_board(start, mode);
         if self.rng.chance_ppm(self.cfg.to_board_loss_ppm) {
             self.stats.lost_to_board += 1;
             return true;
         }
-        let fcs_error = self.rng.chance_ppm(self.cfg.to_board_fcs_ppm);
+        if mode.eee && start < self.awake_at.saturating_add(self.cfg.partner.eee_early_ns) {
+            self.stats.lost_to_board += 1;
+            return true;
+        }
+        let fcs_error = self.rng.chance_ppm(self.cfg.to_board_fcs_ppm) || collided;
         self.to_board.push_back(InFlight { start, at: sent + self.cfg.propagation_ns, bytes, fcs_error });
         true
     }

@@ -63,12 +63,13 @@ impl Link {
         true
     }
 
-    /// The partner starts a frame at `start`: a half-duplex board that is sending sees a collision.
-    pub(super) fn interrupt_board(&mut self, start: u64, mode: Resolved) {
+    /// The partner starts a frame at `start`: a half-duplex board that is sending sees a collision, and what it receives
+    /// meanwhile is a fragment (802.3 clause 4: it jams, and does not receive while it transmits). True if so.
+    pub(super) fn interrupt_board(&mut self, start: u64, mode: Resolved) -> bool {
         if !self.board_half || self.to_partner.back().is_none_or(|f| f.at <= start) {
-            return;
+            return false;
         }
-        let Some(frame) = self.to_partner.back_mut() else { return };
+        let Some(frame) = self.to_partner.back_mut() else { return false };
         let slot_ns = SLOT_BYTES * mode.speed.byte_ns();
         if start.saturating_sub(frame.start) < slot_ns {
             // The MAC tries again by itself; the frame comes late.
@@ -78,5 +79,6 @@ impl Link {
             self.board_collisions.1 += 1;
             frame.fcs_error = true;
         }
+        true
     }
 }

@@ -119,6 +119,9 @@ pub struct Partner {
     pub pause_bits: u8,
     /// MMD 7.60 mask of EEE modes it offers (0x2 100TX, 0x4 1000T).
     pub eee: u16,
+    /// How much too early it sends after it has woken the link: frames that start within this time are lost, because the
+    /// board's PHY is not awake yet. A port that keeps to 802.3 clause 78 waits long enough: 0.
+    pub eee_early_ns: u64,
     /// Whether it stops for PAUSE.
     pub obeys_pause: ObeyPause,
     /// From the last bit of a PAUSE frame to its effect. 802.3 Annex 31B allows two quanta at gigabit.
@@ -151,6 +154,7 @@ impl Default for Partner {
             forced: (Speed::Mbps1000, true),
             pause_bits: 0b11,
             eee: 0,
+            eee_early_ns: 0,
             obeys_pause: ObeyPause::IfNegotiated,
             pause_response_ns: 0,
             queue_bytes: 512 * 1024,
