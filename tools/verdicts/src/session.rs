@@ -1,0 +1,118 @@
+//! One boot of the firmware in one world, and what its records say.
+
+use crate::removal::Setting;
+use anyhow::{Context, Result, bail};
+use netbench::record::{SessionRecords, read_capture};
+use netbench::verdict::{Hypothesis, State};
+use std::path::Path;
+use vpi4::image::Image;
+use vpi4::{Machine, Stop};
+
+/// Receive window of a connection in every session, bytes: what a verdict uses by itself.
+pub const WINDOW_B: u64 = 512 << 10;
+/// Share of the link's bits that make it full, thousandths.
+const FULL_MILLI: u64 = 930;
+/// How a rate is measured: the warm-up of a verdict is as long at most, and so is its window.
+const RATE_PLAN: &str = "gb.warmup_ms=500 gb.window_ms=400 gb.window_frames=8000 gb.rtt_probes=0 gb.repeats=3";
+
+/// Reads kernel8.img.
+///
+/// # Errors
+/// It is not there, or no arm64 image.
+pub fn image(path: &Path) -> Result<Image> {
+    let bytes = std::fs::read(path).with_context(|| format!("{} (built by `make kernel`)", path.display()))?;
+    Image::parse(bytes).with_context(|| path.display().to_string())
+}
+
+/// What a session left.
+#[derive(Clone, Debug)]
+pub struct Session {
+    /// All that the console printed.
+    pub text: Vec<u8>,
+    /// Its records.
+    pub records: SessionRecords,
+    /// `rc` of its `bye`.
+    pub rc: String,
+    /// Virtual time from reset to the end, ns.
+    pub virtual_ns: u64,
+}
+
+/// Boots with these words of a plan.
+///
+/// # Errors
+/// The firmware did not come to its `bye`, misused the hardware, or wrote records that are not whole.
+pub fn run(image: &Image, setting: &Setting, words: &str) -> Result<Session> {
+    let mut config = setting.machine.clone();
+    config.board.bootargs = words.to_owned();
+    let mut machine = Machine::new(config, image)?;
+    let stop = machine.run();
+    let text = machine.uart().to_vec();
+    let tail = || String::from_utf8_lossy(&text[text.len().saturating_sub(2_000)..]).into_owned();
+    let Stop::Bye(rc) = stop else { bail!("no bye but {stop:?} after\n{}", tail()) };
+    if let Some(finding) = machine.findings().first() {
+        bail!("the firmware's fault at {} ns: {}: {}", finding.at_ns, finding.device, finding.text);
+    }
+    let virtual_ns = machine.stats().now_ns;
+    let mut capture = read_capture(&text);
+    let (Some(records), 0) = (capture.sessions.pop(), capture.damaged) else { bail!("damaged records") };
+    if !capture.sessions.is_empty() || records.missing + records.incomplete > 0 {
+        bail!("records are missing");
+    }
+    Ok(Session { text, records, rc, virtual_ns })
+}
+
+/// The words of a plan that looks for the cause: which driver is under suspicion, and nothing about the world.
+pub fn verdict_words(subject: &str) -> String {
+    format!("gb.verdict=1 gb.subject={subject}")
+}
+
+/// What a session says of each hypothesis.
+pub fn states(session: &Session) -> Vec<(Hypothesis, State)> {
+    let verdicts = || session.records.entries.iter().filter(|entry| entry.kind == "verdict");
+    let state = |hypothesis: Hypothesis| {
+        let entry = verdicts().find(|entry| entry.get("hypothesis") == Some(hypothesis.word()));
+        match entry.and_then(|entry| entry.get("state")) {
+            Some("confirmed") => State::Confirmed,
+            Some("refuted") => State::Refuted,
+            _ => State::Open,
+        }
+    };
+    Hypothesis::ALL.map(|hypothesis| (hypothesis, state(hypothesis))).to_vec()
+}
+
+/// A mean over the runs of one setting.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Rate {
+    /// Payload over the whole window, bit/s; a run in which nothing came counts as 0.
+    pub payload_bps: u64,
+    /// The link was full in every run.
+    pub is_full: bool,
+}
+
+/// Measures what a driver's settings receive, without any verdict.
+///
+/// # Errors
+/// As [`run`].
+pub fn rate(image: &Image, setting: &Setting, driver: &str) -> Result<Rate> {
+    let words = format!("gb.presets={driver} {RATE_PLAN} gb.window_b={}", setting.window_b);
+    let session = run(image, setting, &words)?;
+    Ok(rate_of(&session.records))
+}
+
+fn rate_of(records: &SessionRecords) -> Rate {
+    let of = |kind: &'static str| records.entries.iter().filter(move |entry| entry.kind == kind);
+    let link = of("link").filter(|entry| entry.get("up") == Some("1")).last();
+    let link_bps = link.and_then(|entry| entry.num("speed_bps")).unwrap_or(0);
+    let full_duplex = link.and_then(|entry| entry.get("duplex")) == Some("full");
+    let (mut runs, mut sum_bps, mut is_full) = (0, 0, full_duplex && link_bps > 0);
+    for result in of("result") {
+        let run = of("run").find(|entry| entry.num("run") == result.num("run"));
+        let time = |key| run.and_then(|entry| entry.num(key)).unwrap_or(0);
+        let window_ns = time("end_ns").saturating_sub(time("start_ns")).max(1);
+        let payload_b = result.num("payload_b").unwrap_or(0);
+        sum_bps += (u128::from(payload_b) * 8_000_000_000 / u128::from(window_ns)) as u64;
+        is_full &= result.num("wire_bps").unwrap_or(0) >= link_bps / 1_000 * FULL_MILLI;
+        runs += 1;
+    }
+    Rate { payload_bps: sum_bps / runs.max(1), is_full: is_full && runs > 0 }
+}

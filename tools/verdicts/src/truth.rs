@@ -1,0 +1,158 @@
+//! What is true in a world: which causes, taken away at the models, make it faster.
+//!
+//! Causes of driver and link are looked for with the settings of the driver under suspicion, those of the network with
+//! settings that do no harm. The largest is taken away first; a cause is true if that raises the rate by a quarter when
+//! its turn comes. A cause that would raise the rate at first and no longer when a larger one is gone is a
+//! *consequence* of that one: naming it is neither right nor wrong. The convention is docs/VERDICTS.md's.
+
+use crate::removal::{NETWORK, OURS, Setting, remove};
+use crate::session::{Rate, rate};
+use anyhow::Result;
+use netbench::verdict::Hypothesis;
+use vpi4::image::Image;
+
+/// A rise that makes a cause, thousandths.
+pub const RISE_MILLI: u64 = 1_250;
+/// Settings that do no harm: an interrupt a frame, all descriptors posted, PAUSE only as negotiated, no EEE.
+const HARMLESS: &str = "linux gb.eee=0";
+
+/// How it is with one hypothesis.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// A cause.
+    Cause,
+    /// Slows only as long as a larger cause is there.
+    Consequence,
+    /// Neither.
+    Not,
+}
+
+/// What taking a cause away did.
+#[derive(Clone, Copy, Debug)]
+pub struct Finding {
+    /// Which.
+    pub hypothesis: Hypothesis,
+    /// How it is.
+    pub kind: Kind,
+    /// Rate without over rate with it, thousandths, largest seen.
+    pub rise_milli: u64,
+}
+
+/// The truth about a world.
+#[derive(Clone, Debug)]
+pub struct Truth {
+    /// Causes and consequences, causes in the order in which they were taken away.
+    pub findings: Vec<Finding>,
+    /// Payload rate with the settings under suspicion, bit/s.
+    pub rate_bps: u64,
+    /// Payload rate with settings that do no harm, bit/s, where it was measured.
+    pub harmless_bps: Option<u64>,
+}
+
+impl Truth {
+    /// How it is with `hypothesis`.
+    pub fn kind(&self, hypothesis: Hypothesis) -> Kind {
+        self.findings.iter().find(|f| f.hypothesis == hypothesis).map_or(Kind::Not, |f| f.kind)
+    }
+
+    /// What is true, in the order of reports.
+    pub fn causes(&self) -> Vec<Hypothesis> {
+        Hypothesis::ALL.into_iter().filter(|h| self.kind(*h) == Kind::Cause).collect()
+    }
+}
+
+/// Finds out what is true in `setting` for `driver`.
+///
+/// # Errors
+/// A session failed.
+pub fn find(image: &Image, setting: &Setting, driver: &str) -> Result<Truth> {
+    let subject = rate(image, setting, driver)?;
+    let mut truth = Truth { findings: Vec::new(), rate_bps: subject.payload_bps, harmless_bps: None };
+    if subject.is_full {
+        truth.findings.push(Finding { hypothesis: Hypothesis::Nothing, kind: Kind::Cause, rise_milli: 1_000 });
+        return Ok(truth);
+    }
+    let (rest, now) = peel(image, setting, driver, subject, &OURS, &mut truth.findings)?;
+    if now.is_full {
+        return Ok(truth);
+    }
+    let harmless = rate(image, &rest, HARMLESS)?;
+    truth.harmless_bps = Some(harmless.payload_bps);
+    if !harmless.is_full {
+        peel(image, &rest, HARMLESS, harmless, &NETWORK, &mut truth.findings)?;
+    }
+    Ok(truth)
+}
+
+/// Takes one cause after the other away, the largest first, until none is left or the link is full. What is left, and
+/// its rate.
+fn peel(
+    image: &Image,
+    setting: &Setting,
+    driver: &str,
+    rate_now: Rate,
+    causes: &[Hypothesis],
+    findings: &mut Vec<Finding>,
+) -> Result<(Setting, Rate)> {
+    let (mut setting, mut now) = (setting.clone(), rate_now);
+    let mut left = causes.to_vec();
+    while !now.is_full {
+        let mut best: Option<(usize, u64, Setting, Rate)> = None;
+        for (index, cause) in left.iter().enumerate() {
+            let Some((rise_milli, without, then)) = removed(image, &setting, driver, now, *cause)? else { continue };
+            if rise_milli >= RISE_MILLI {
+                note(findings, *cause, Kind::Consequence, rise_milli);
+            }
+            if best.as_ref().is_none_or(|(_, most, ..)| rise_milli > *most) {
+                best = Some((index, rise_milli, without, then));
+            }
+        }
+        match best {
+            Some((index, rise_milli, without, then)) if rise_milli >= RISE_MILLI => {
+                note(findings, left.remove(index), Kind::Cause, rise_milli);
+                (setting, now) = (without, then);
+            }
+            _ => break,
+        }
+    }
+    Ok((setting, now))
+}
+
+/// What it brings to take `cause` away: the least of its ways, and the first way's setting. `None` if there is nothing
+/// to take away.
+fn removed(
+    image: &Image,
+    setting: &Setting,
+    driver: &str,
+    now: Rate,
+    cause: Hypothesis,
+) -> Result<Option<(u64, Setting, Rate)>> {
+    let mut least: Option<(u64, Setting, Rate)> = None;
+    for way in remove(cause, setting) {
+        let then = rate(image, &way, driver)?;
+        let rise_milli = rise(now, then);
+        least = Some(match least {
+            Some((before, first, first_rate)) => (before.min(rise_milli), first, first_rate),
+            None => (rise_milli, way, then),
+        });
+        if rise_milli < RISE_MILLI {
+            break;
+        }
+    }
+    Ok(least)
+}
+
+/// Rate then over rate now, thousandths, at most a million.
+fn rise(now: Rate, then: Rate) -> u64 {
+    let ratio = u128::from(then.payload_bps) * 1_000 / u128::from(now.payload_bps.max(1));
+    match (now.payload_bps, then.payload_bps) {
+        (0, 0) => 1_000,
+        _ => ratio.min(1_000_000_000) as u64,
+    }
+}
+
+fn note(findings: &mut Vec<Finding>, hypothesis: Hypothesis, kind: Kind, rise_milli: u64) {
+    let before = findings.iter().position(|f| f.hypothesis == hypothesis);
+    let most = before.map_or(0, |at| findings.remove(at).rise_milli);
+    findings.push(Finding { hypothesis, kind, rise_milli: rise_milli.max(most) });
+}
