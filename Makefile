@@ -10,7 +10,7 @@ SECONDS    ?= 60
 
 export GENETBENCH_COMMIT := $(shell git describe --always --dirty --abbrev=9 2>/dev/null || echo unknown)
 
-.PHONY: help setup kernel vpi run test fuzz soak trust compare bench check fmt clean
+.PHONY: help setup kernel vpi run test fuzz soak verdicts trust compare bench check fmt clean
 
 help: ## print this list
 	@echo "genetbench: why does this Raspberry Pi 4 receive slowly?"; echo
@@ -39,6 +39,9 @@ fuzz: setup ## look for inputs that break the parsers, the driver and the stack:
 
 soak: setup ## receive FRAMES=100000000 under faults on the models, each accounted for (four minutes)
 	@$(CARGO) run --locked --quiet --release -p soak -- $(if $(FRAMES),--frames $(FRAMES))
+
+verdicts: kernel vpi ## is the verdict right? worlds whose truth is known: matrix and target/verdicts.json (20 minutes)
+	@$(CARGO) run --locked --quiet --release -p verdicts -- $(VERDICTS_ARGS)
 
 trust: kernel vpi ## ask U-Boot, Linux and QEMU about the models and the firmware (fetches 100 MB once)
 	@tools/trust/run

@@ -211,11 +211,12 @@ struct NumberKey {
     set: fn(&mut Plan, u64),
 }
 
-const NUMBERS: [NumberKey; 11] = [
+const NUMBERS: [NumberKey; 12] = [
     NumberKey { name: "gb.repeats", range: 1..=100, set: |p, v| p.repeats = v as u32 },
     NumberKey { name: "gb.max_repeats", range: 0..=100, set: |p, v| p.max_repeats = v as u32 },
     NumberKey { name: "gb.bound_milli", range: 1..=1_000, set: |p, v| p.bound_milli = v },
     NumberKey { name: "gb.warmup_ms", range: 0..=60_000, set: |p, v| p.warmup_ms = v },
+    NumberKey { name: "gb.settle", range: 0..=1, set: |p, v| p.settles = v == 1 },
     NumberKey { name: "gb.window_ms", range: 10..=600_000, set: |p, v| p.window_ms = v },
     NumberKey { name: "gb.window_frames", range: 0..=u64::MAX, set: |p, v| p.window_frames = v },
     NumberKey { name: "gb.seed", range: 0..=u64::MAX, set: |p, v| p.seed = v },

@@ -139,30 +139,33 @@ fn truths(image: &Image, jobs: &[Job], threads: usize) -> Result<Truths> {
     let started = Instant::now();
     eprintln!("what is true in {} worlds and readings, in {threads} threads", wanted.len());
     let found = pool::map(&wanted, threads, |(index, variant)| {
-        let world = &WORLDS[*index];
-        truth::find(image, &world.setting(variant, 1), world.driver)
-            .with_context(|| format!("{} {variant}", world.name))
+        let (world, begun) = (&WORLDS[*index], Instant::now());
+        let truth = truth::find(image, &world.setting(variant, 1), world.driver)
+            .with_context(|| format!("{} {variant}", world.name))?;
+        tell(world, variant, &truth, begun.elapsed().as_millis());
+        Ok(truth)
     });
     let mut truths = Truths::new();
     for ((index, variant), truth) in wanted.iter().zip(found) {
-        let (truth, world) = (truth?, &WORLDS[*index]);
-        let causes = truth.causes();
-        let told: Vec<String> =
-            truth.findings.iter().map(|f| format!("{} {:?} x{}", f.hypothesis.word(), f.kind, f.rise_milli)).collect();
-        let surprise =
-            if *variant == Variant::BASE && causes != world.causes { "  NOT WHAT IT WAS MADE FOR" } else { "" };
-        println!(
-            "{:<20} {:<30} {:>9} bit/s, harmless {:>9}: {}{surprise}",
-            world.name,
-            variant.to_string(),
-            truth.rate_bps,
-            truth.harmless_bps.map_or("-".to_owned(), |bps| bps.to_string()),
-            told.join("; ")
-        );
-        truths.insert((*index, variant.to_string()), truth);
+        truths.insert((*index, variant.to_string()), truth.map_err(|error: anyhow::Error| error)?);
     }
     eprintln!("{} s", started.elapsed().as_secs());
     Ok(truths)
+}
+
+fn tell(world: &World, variant: &Variant, truth: &Truth, host_ms: u128) {
+    let told: Vec<String> =
+        truth.findings.iter().map(|f| format!("{} {:?} x{}", f.hypothesis.word(), f.kind, f.rise_milli)).collect();
+    let as_made = *variant != Variant::BASE || truth.causes() == world.causes;
+    println!(
+        "{:<20} {:<30} {:>9} bit/s, harmless {:>9}, {host_ms} ms: {}{}",
+        world.name,
+        variant.to_string(),
+        truth.rate_bps,
+        truth.harmless_bps.map_or("-".to_owned(), |bps| bps.to_string()),
+        told.join("; "),
+        if as_made { "" } else { "  NOT WHAT IT WAS MADE FOR" }
+    );
 }
 
 fn sessions(image: &Image, jobs: &[Job], truths: &Truths, threads: usize) -> Result<Vec<Row>> {

@@ -4,7 +4,7 @@ use board::host::HostConfig;
 use board::link::{ObeyPause, Partner};
 use board::path::PathConfig;
 use netbench::verdict::Hypothesis;
-use vpi4::{Cost, MachineConfig};
+use vpi4::MachineConfig;
 
 /// Causes that driver or link make, in the order of reports.
 pub const OURS: [Hypothesis; 6] = [
@@ -31,8 +31,8 @@ pub struct Setting {
 const LARGER: u64 = 2;
 /// And how many times shorter the round trip then is.
 const SHORTER: u64 = 4;
-/// A core that is no limit, times the clock of the board's.
-const FASTER: u64 = 16;
+/// How many times faster core and device accesses are that are not to be the limit. More costs time on the host only.
+const FASTER: u64 = 3;
 
 /// The settings without `cause`. More than one if a cause has several halves that each must matter: for a window over a
 /// round trip, both the window and the round trip. Empty if the world has nothing to take away.
@@ -71,12 +71,10 @@ pub fn remove(cause: Hypothesis, setting: &Setting) -> Vec<Setting> {
             host(s).pace_bps = None;
         })],
         Hypothesis::Cpu => vec![with(&|s| {
-            s.machine.cost = Cost {
-                cpu_hz: Cost::default().cpu_hz * FASTER,
-                device_read_ns: 0,
-                device_write_ns: 0,
-                ..s.machine.cost
-            }
+            let cost = &mut s.machine.cost;
+            cost.cpu_hz *= FASTER;
+            cost.device_read_ns /= FASTER;
+            cost.device_write_ns /= FASTER;
         })],
         Hypothesis::Nothing => Vec::new(),
     };

@@ -13,7 +13,8 @@ pub const WINDOW_B: u64 = 512 << 10;
 /// Share of the link's bits that make it full, thousandths.
 const FULL_MILLI: u64 = 930;
 /// How a rate is measured: the warm-up of a verdict is as long at most, and so is its window.
-const RATE_PLAN: &str = "gb.warmup_ms=500 gb.window_ms=400 gb.window_frames=8000 gb.rtt_probes=0 gb.repeats=3";
+const RATE_PLAN: &str =
+    "gb.warmup_ms=800 gb.settle=1 gb.window_ms=500 gb.window_frames=4000 gb.rtt_probes=0 gb.repeats=2";
 
 /// Reads kernel8.img.
 ///
@@ -35,6 +36,23 @@ pub struct Session {
     pub rc: String,
     /// Virtual time from reset to the end, ns.
     pub virtual_ns: u64,
+    /// Causes whose mechanism never acted in the models.
+    pub idle: Vec<Hypothesis>,
+}
+
+/// Ring 16's MBUF_DONE_THRESH.
+const THRESHOLD: u32 = 0x3024;
+
+/// What did nothing since reset: the run would have been the same, to the bit, without it.
+fn idle(machine: &Machine) -> Vec<Hypothesis> {
+    let genet = machine.board().genet();
+    let never = [
+        (Hypothesis::Coalescing, genet.peek(THRESHOLD) == 1),
+        (Hypothesis::PauseSent, genet.link().stats().partner_pause_obeyed == 0),
+        (Hypothesis::Overrun, genet.stats().discarded == 0),
+        (Hypothesis::Eee, genet.link().mode().is_none_or(|mode| !mode.eee)),
+    ];
+    never.into_iter().filter(|(_, never)| *never).map(|(hypothesis, _)| hypothesis).collect()
 }
 
 /// Boots with these words of a plan.
@@ -52,13 +70,14 @@ pub fn run(image: &Image, setting: &Setting, words: &str) -> Result<Session> {
     if let Some(finding) = machine.findings().first() {
         bail!("the firmware's fault at {} ns: {}: {}", finding.at_ns, finding.device, finding.text);
     }
+    let idle = idle(&machine);
     let virtual_ns = machine.stats().now_ns;
     let mut capture = read_capture(&text);
     let (Some(records), 0) = (capture.sessions.pop(), capture.damaged) else { bail!("damaged records") };
     if !capture.sessions.is_empty() || records.missing + records.incomplete > 0 {
         bail!("records are missing");
     }
-    Ok(Session { text, records, rc, virtual_ns })
+    Ok(Session { text, records, rc, virtual_ns, idle })
 }
 
 /// The words of a plan that looks for the cause: which driver is under suspicion, and nothing about the world.
@@ -81,12 +100,14 @@ pub fn states(session: &Session) -> Vec<(Hypothesis, State)> {
 }
 
 /// A mean over the runs of one setting.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Rate {
     /// Payload over the whole window, bit/s; a run in which nothing came counts as 0.
     pub payload_bps: u64,
     /// The link was full in every run.
     pub is_full: bool,
+    /// Causes whose mechanism never acted.
+    pub idle: Vec<Hypothesis>,
 }
 
 /// Measures what a driver's settings receive, without any verdict.
@@ -96,10 +117,13 @@ pub struct Rate {
 pub fn rate(image: &Image, setting: &Setting, driver: &str) -> Result<Rate> {
     let words = format!("gb.presets={driver} {RATE_PLAN} gb.window_b={}", setting.window_b);
     let session = run(image, setting, &words)?;
-    Ok(rate_of(&session.records))
+    if std::env::var_os("DBG").is_some() {
+        eprintln!("{words} {} {:?}", session.virtual_ns, rate_of(&session.records, session.idle.clone()));
+    }
+    Ok(rate_of(&session.records, session.idle))
 }
 
-fn rate_of(records: &SessionRecords) -> Rate {
+fn rate_of(records: &SessionRecords, idle: Vec<Hypothesis>) -> Rate {
     let of = |kind: &'static str| records.entries.iter().filter(move |entry| entry.kind == kind);
     let link = of("link").filter(|entry| entry.get("up") == Some("1")).last();
     let link_bps = link.and_then(|entry| entry.num("speed_bps")).unwrap_or(0);
@@ -114,5 +138,5 @@ fn rate_of(records: &SessionRecords) -> Rate {
         is_full &= result.num("wire_bps").unwrap_or(0) >= link_bps / 1_000 * FULL_MILLI;
         runs += 1;
     }
-    Rate { payload_bps: sum_bps / runs.max(1), is_full: is_full && runs > 0 }
+    Rate { payload_bps: sum_bps / runs.max(1), is_full: is_full && runs > 0, idle }
 }

@@ -99,7 +99,10 @@ fn peel(
     while !now.is_full {
         let mut best: Option<(usize, u64, Setting, Rate)> = None;
         for (index, cause) in left.iter().enumerate() {
-            let Some((rise_milli, without, then)) = removed(image, &setting, driver, now, *cause)? else { continue };
+            if now.idle.contains(cause) {
+                continue;
+            }
+            let Some((rise_milli, without, then)) = removed(image, &setting, driver, &now, *cause)? else { continue };
             if rise_milli >= RISE_MILLI {
                 note(findings, *cause, Kind::Consequence, rise_milli);
             }
@@ -124,14 +127,14 @@ fn removed(
     image: &Image,
     setting: &Setting,
     driver: &str,
-    now: Rate,
+    now: &Rate,
     cause: Hypothesis,
 ) -> Result<Option<(u64, Setting, Rate)>> {
     let mut least: Option<(u64, Setting, Rate)> = None;
     for way in remove(cause, setting) {
         let then = rate(image, &way, driver)?;
-        let rise_milli = rise(now, then);
-        least = Some(match least {
+        let rise_milli = rise(now, &then);
+        least = Some(match least.take() {
             Some((before, first, first_rate)) => (before.min(rise_milli), first, first_rate),
             None => (rise_milli, way, then),
         });
@@ -143,7 +146,7 @@ fn removed(
 }
 
 /// Rate then over rate now, thousandths, at most a million.
-fn rise(now: Rate, then: Rate) -> u64 {
+fn rise(now: &Rate, then: &Rate) -> u64 {
     let ratio = u128::from(then.payload_bps) * 1_000 / u128::from(now.payload_bps.max(1));
     match (now.payload_bps, then.payload_bps) {
         (0, 0) => 1_000,
