@@ -168,7 +168,7 @@ fn a_partner_that_wakes_the_link_too_early_loses_the_first_frames() {
     // Ten frames of 12.3 us after a long silence: two start within 20 us.
     let arrived = |eee, eee_early_ns| {
         let mut link = LinkConfig::default();
-        (link.partner.eee, link.partner.eee_early_ns) = (eee, eee_early_ns);
+        (link.partner.eee, link.partner.eee_early_ns, link.partner.eee_bad_wakes_ppm) = (eee, eee_early_ns, 1_000_000);
         let source = PacedSource::new(LINK_NS + 1_000_000, 12_000, 10, 1514, MAC);
         let (mut bench, _) = Bench::up(&GenetConfig::default(), &link, source);
         bench.run_to(LINK_NS + 5_000_000);

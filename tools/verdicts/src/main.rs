@@ -14,7 +14,7 @@ use std::time::Instant;
 use verdicts::matrix::{Matrix, Row};
 use verdicts::session::{self, image};
 use verdicts::truth::{self, Truth};
-use verdicts::variant::{Variant, spread};
+use verdicts::variant::{Variant, seen_by, spread};
 use verdicts::worlds::{WORLDS, World};
 use verdicts::{json, pool};
 use vpi4::image::Image;
@@ -62,6 +62,13 @@ struct Job {
     index: usize,
     variant: Variant,
     seed: u64,
+}
+
+impl Job {
+    /// The reading as the driver sees it.
+    fn seen(&self) -> Variant {
+        seen_by(WORLDS[self.index].settings(), &self.variant)
+    }
 }
 
 fn main() -> ExitCode {
@@ -118,7 +125,7 @@ fn jobs(args: &Args) -> Result<Vec<Job>> {
             let variants = match (&args.variant, args.full) {
                 (Some(text), _) => Variant::all().into_iter().filter(|v| v.to_string().contains(text)).collect(),
                 (None, true) => Variant::all(),
-                (None, false) => spread(index, seed as usize - 1, SEEDS as usize, world.leaves_found()),
+                (None, false) => spread(world.settings(), seed as usize - 1, SEEDS as usize),
             };
             jobs.extend(variants.into_iter().map(|variant| Job { index, variant, seed }));
         }
@@ -132,8 +139,9 @@ type Truths = BTreeMap<(usize, String), Truth>;
 fn truths(image: &Image, jobs: &[Job], threads: usize) -> Result<Truths> {
     let mut wanted: Vec<(usize, Variant)> = Vec::new();
     for job in jobs {
-        if !wanted.contains(&(job.index, job.variant)) {
-            wanted.push((job.index, job.variant));
+        let seen = (job.index, job.seen());
+        if !wanted.contains(&seen) {
+            wanted.push(seen);
         }
     }
     let started = Instant::now();
@@ -179,7 +187,7 @@ fn sessions(image: &Image, jobs: &[Job], truths: &Truths, threads: usize) -> Res
         let session =
             session::run(image, &world.setting(&job.variant, job.seed), &session::verdict_words(world.driver))
                 .with_context(|| format!("{} {name} seed {}", world.name, job.seed))?;
-        let truth = truths.get(&(job.index, name.clone())).cloned().context("no truth")?;
+        let truth = truths.get(&(job.index, job.seen().to_string())).cloned().context("no truth")?;
         let row = Row {
             world: world.name,
             variant: name,

@@ -1,9 +1,14 @@
 //! What is true in a world: which causes, taken away at the models, make it faster.
 //!
-//! Causes of driver and link are looked for with the settings of the driver under suspicion, those of the network with
-//! settings that do no harm. The largest is taken away first; a cause is true if that raises the rate by a quarter when
-//! its turn comes. A cause that would raise the rate at first and no longer when a larger one is gone is a
-//! *consequence* of that one: naming it is neither right nor wrong. The convention is docs/VERDICTS.md's.
+//! Causes of driver and link are looked for with the settings of the driver under suspicion. The largest is taken away
+//! first; a cause is true if that raises the rate by a quarter when its turn comes. One that would raise the rate at
+//! first and no longer when a larger one is gone is a *consequence* of that one: naming it is neither right nor wrong.
+//!
+//! Causes of the network are looked for in what is left, with settings that do no harm, each by itself: behind the limit
+//! of a network there is always the next one, which is none yet. If none alone makes a quarter but two together do, the
+//! one that alone makes a difference is the limit, and the other one is close behind: neither right nor wrong.
+//!
+//! The convention is docs/VERDICTS.md's.
 
 use crate::removal::{NETWORK, OURS, Setting, remove};
 use crate::session::{Rate, rate};
@@ -13,6 +18,8 @@ use vpi4::image::Image;
 
 /// A rise that makes a cause, thousandths.
 pub const RISE_MILLI: u64 = 1_250;
+/// A rise that tells the limit from what is close behind it, thousandths.
+const BINDING_MILLI: u64 = 1_040;
 /// Settings that do no harm: an interrupt a frame, all descriptors posted, PAUSE only as negotiated, no EEE.
 const HARMLESS: &str = "linux gb.eee=0";
 
@@ -21,7 +28,7 @@ const HARMLESS: &str = "linux gb.eee=0";
 pub enum Kind {
     /// A cause.
     Cause,
-    /// Slows only as long as a larger cause is there.
+    /// Slows only as long as a larger cause is there, or is close behind one.
     Consequence,
     /// Neither.
     Not,
@@ -79,7 +86,7 @@ pub fn find(image: &Image, setting: &Setting, driver: &str) -> Result<Truth> {
     let harmless = rate(image, &rest, HARMLESS)?;
     truth.harmless_bps = Some(harmless.payload_bps);
     if !harmless.is_full {
-        peel(image, &rest, HARMLESS, harmless, &NETWORK, &mut truth.findings)?;
+        network(image, &rest, &harmless, &mut truth.findings)?;
     }
     Ok(truth)
 }
@@ -119,6 +126,35 @@ fn peel(
         }
     }
     Ok((setting, now))
+}
+
+/// What limits the network, each cause by itself; if none does, two of them.
+fn network(image: &Image, setting: &Setting, now: &Rate, findings: &mut Vec<Finding>) -> Result<()> {
+    let mut alone: Vec<(Hypothesis, u64, Setting)> = Vec::new();
+    for cause in NETWORK {
+        if let Some((rise_milli, without, _)) = removed(image, setting, HARMLESS, now, cause)? {
+            alone.push((cause, rise_milli, without));
+        }
+    }
+    for (cause, rise_milli, _) in alone.iter().filter(|(_, rise_milli, _)| *rise_milli >= RISE_MILLI) {
+        note(findings, *cause, Kind::Cause, *rise_milli);
+    }
+    if alone.iter().any(|(_, rise_milli, _)| *rise_milli >= RISE_MILLI) {
+        return Ok(());
+    }
+    alone.sort_by_key(|(_, rise_milli, _)| std::cmp::Reverse(*rise_milli));
+    let Some((limit, most_milli, without)) = alone.first().filter(|(_, rise_milli, _)| *rise_milli >= BINDING_MILLI)
+    else {
+        return Ok(());
+    };
+    for (behind, ..) in &alone[1..] {
+        let both = removed(image, without, HARMLESS, now, *behind)?;
+        if both.is_some_and(|(rise_milli, ..)| rise_milli >= RISE_MILLI) {
+            note(findings, *behind, Kind::Consequence, RISE_MILLI);
+            note(findings, *limit, Kind::Cause, *most_milli);
+        }
+    }
+    Ok(())
 }
 
 /// What it brings to take `cause` away: the least of its ways, and the first way's setting. `None` if there is nothing

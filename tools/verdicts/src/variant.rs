@@ -5,6 +5,7 @@
 
 use board::board::BoardConfig;
 use board::genet::{CountMode, ThresholdZero, TimerStart};
+use netbench::{RxMode, RxSettings};
 use std::fmt;
 
 /// One combination.
@@ -54,15 +55,6 @@ impl Variant {
         all
     }
 
-    /// How many of its five settings differ from `other`'s.
-    pub fn distance(&self, other: &Variant) -> usize {
-        usize::from(self.count != other.count)
-            + usize::from(self.timer != other.timer)
-            + usize::from(self.zero != other.zero)
-            + usize::from(self.threshold != other.threshold)
-            + usize::from(self.timeout_ticks != other.timeout_ticks)
-    }
-
     /// Sets the board up so.
     pub fn apply(&self, board: &mut BoardConfig) {
         let genet = &mut board.genet;
@@ -87,44 +79,70 @@ impl fmt::Display for Variant {
     }
 }
 
-/// The reset of the bug report's lead: 33.554 ms, and a threshold that never comes.
-const SUSPECT: Variant = Variant { threshold: 0, timeout_ticks: 4096, ..Variant::BASE };
+/// The reading that `driver` cannot tell from `variant`: what it writes itself or never comes to use does not matter. At a
+/// threshold of 1 each frame is an event, whenever the timer would start.
+pub fn seen_by(driver: &RxSettings, variant: &Variant) -> Variant {
+    let threshold = driver.threshold.unwrap_or(variant.threshold);
+    let timeout_ticks = driver.timeout_ticks.unwrap_or(variant.timeout_ticks);
+    if driver.mode == RxMode::Poll || threshold == 1 || threshold == 0 && variant.zero == ThresholdZero::AsOne {
+        return Variant::BASE;
+    }
+    let mut seen = *variant;
+    if driver.threshold.is_some() {
+        (seen.threshold, seen.zero) = (Variant::BASE.threshold, Variant::BASE.zero);
+    }
+    if driver.timeout_ticks.is_some() {
+        seen.timeout_ticks = Variant::BASE.timeout_ticks;
+    }
+    if timeout_ticks == 0 {
+        seen.timer = Variant::BASE.timer;
+    }
+    seen
+}
 
-/// Variants of one world and seed in a run that is not full: the base; of those that differ from it or from the suspect
-/// reset in one thing a share, so that all seeds together have all; and one combination from the rest, another for each
-/// world and seed. A driver that writes both registers does not care what a reset left in them: half as many.
-pub fn spread(world: usize, seed: usize, seeds: usize, leaves_found: bool) -> Vec<Variant> {
-    let near = |v: &Variant| v.distance(&Variant::BASE).min(v.distance(&SUSPECT)) <= 1;
-    let written = |v: &Variant| (v.threshold, v.timeout_ticks) == (1, 0);
-    let all = Variant::all();
-    let close: Vec<Variant> = all[1..].iter().filter(|v| near(v) && (leaves_found || written(v))).copied().collect();
-    let far: Vec<Variant> = all.iter().filter(|v| !near(v)).copied().collect();
-    let mut chosen = vec![Variant::BASE];
-    chosen.extend(close.iter().skip(seed).step_by(seeds.max(1)));
-    // 17 has no factor in common with their number: the walk meets each.
-    chosen.extend(far.get((world * seeds + seed) * 17 % far.len().max(1)));
-    chosen
+/// Readings of one seed in a run that is not full: the base, and of the others that `driver` can tell apart a share, so
+/// that all seeds together have all.
+pub fn spread(driver: &RxSettings, seed: usize, seeds: usize) -> Vec<Variant> {
+    let different = |v: &Variant| *v != Variant::BASE && seen_by(driver, v) == *v;
+    let others = Variant::all().into_iter().filter(different).skip(seed).step_by(seeds.max(1));
+    std::iter::once(Variant::BASE).chain(others).collect()
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use netbench::presets;
+    use std::collections::BTreeSet;
+
+    fn settings(driver: &str) -> &'static RxSettings {
+        &presets::find(driver).unwrap().settings
+    }
 
     #[test]
     fn there_are_72_and_each_has_its_name() {
         let all = Variant::all();
-        let names: std::collections::BTreeSet<String> = all.iter().map(Variant::to_string).collect();
+        let names: BTreeSet<String> = all.iter().map(Variant::to_string).collect();
         assert_eq!((all.len(), names.len(), all[0]), (72, 72, Variant::BASE));
     }
 
     #[test]
-    fn a_spread_has_every_single_change_and_many_others() {
-        let mut seen: Vec<Variant> = Vec::new();
-        for world in 0..20 {
-            let mut here: Vec<Variant> = (0..3).flat_map(|seed| spread(world, seed, 3, true)).collect();
-            assert!(Variant::all().iter().filter(|v| v.distance(&Variant::BASE) <= 1).all(|v| here.contains(v)));
-            seen.append(&mut here);
+    fn a_driver_sees_what_it_leaves_alone() {
+        let seen = |driver| {
+            let names =
+                Variant::all().iter().map(|v| seen_by(settings(driver), v).to_string()).collect::<BTreeSet<_>>();
+            names.len()
+        };
+        // A reset's threshold 0 that means never: without a timer, or two timeouts, three starts, two counts.
+        assert_eq!([seen("openbsd"), seen("freebsd")], [1 + 2 + 12; 2]);
+        assert_eq!([seen("linux"), seen("uboot"), seen("ticks4096"), seen("netbsd")], [1, 1, 6, 6]);
+    }
+
+    #[test]
+    fn all_seeds_together_have_all_that_is_seen() {
+        for driver in ["openbsd", "linux", "ticks4096"] {
+            let driver = settings(driver);
+            let spread: Vec<Variant> = (0..3).flat_map(|seed| spread(driver, seed, 3)).collect();
+            assert!(Variant::all().iter().all(|v| spread.contains(&seen_by(driver, v))));
         }
-        assert_eq!(Variant::all().iter().filter(|v| seen.contains(v)).count(), 72);
     }
 }

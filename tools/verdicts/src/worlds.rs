@@ -11,8 +11,8 @@ use board::host::Congestion;
 use board::link::{Modes, ObeyPause, PauseFlood, Speed};
 use board::path::{Bottleneck, PathConfig};
 use board::storm::{StormConfig, StormKind};
-use netbench::presets;
 use netbench::verdict::Hypothesis as H;
+use netbench::{RxSettings, presets};
 use vpi4::{Cost, MachineConfig};
 
 /// A world whose truth is known.
@@ -44,9 +44,9 @@ impl World {
         setting
     }
 
-    /// The driver leaves the coalescing registers as a reset left them.
-    pub fn leaves_found(&self) -> bool {
-        presets::find(self.driver).is_some_and(|p| p.settings.threshold.is_none() || p.settings.timeout_ticks.is_none())
+    /// Receive settings of the driver under suspicion.
+    pub fn settings(&self) -> &'static RxSettings {
+        presets::find(self.driver).map_or(&presets::PRESETS[0].settings, |preset| &preset.settings)
     }
 }
 
@@ -186,7 +186,7 @@ fn flooded(s: &mut Setting) {
 
 fn bad_wake(s: &mut Setting) {
     let partner = &mut s.machine.board.link.partner;
-    (partner.eee, partner.eee_early_ns) = (0x6, 15_000);
+    (partner.eee, partner.eee_early_ns, partner.eee_bad_wakes_ppm) = (0x6, 15_000, 300_000);
     careful(s);
 }
 

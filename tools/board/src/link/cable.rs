@@ -85,8 +85,8 @@ pub struct Link {
     /// Earliest start of the partner's next frame: gap, back-off.
     pub(super) free_at: u64,
     paused_until: u64,
-    /// When the partner last woke the link from low-power idle.
-    awake_at: u64,
+    /// Until when the board's PHY misses what comes after a bad wake from low-power idle.
+    deaf_until: u64,
     /// When the partner's flood of PAUSE goes on.
     flood_at: u64,
     pub(super) to_board: VecDeque<InFlight>,
@@ -109,7 +109,7 @@ impl Link {
             queued_bytes: 0,
             free_at: 0,
             paused_until: 0,
-            awake_at: 0,
+            deaf_until: 0,
             flood_at: cfg.partner.pause_flood.map_or(0, |flood| flood.from_ns),
             to_board: VecDeque::new(),
             to_partner: VecDeque::new(),
@@ -287,8 +287,8 @@ impl Link {
         }
         let asleep = mode.eee && now >= self.free_at + EEE_IDLE_NS;
         let start = if asleep { now + EEE_WAKE_NS } else { now };
-        if asleep {
-            self.awake_at = start;
+        if asleep && self.rng.chance_ppm(self.cfg.partner.eee_bad_wakes_ppm) {
+            self.deaf_until = start + self.cfg.partner.eee_early_ns;
         }
         let byte_ns = mode.speed.byte_ns();
         let long = bytes.len() as u64;
@@ -300,7 +300,7 @@ impl Link {
             self.stats.lost_to_board += 1;
             return true;
         }
-        if mode.eee && start < self.awake_at.saturating_add(self.cfg.partner.eee_early_ns) {
+        if start < self.deaf_until {
             self.stats.lost_to_board += 1;
             return true;
         }

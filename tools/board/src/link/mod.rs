@@ -119,9 +119,11 @@ pub struct Partner {
     pub pause_bits: u8,
     /// MMD 7.60 mask of EEE modes it offers (0x2 100TX, 0x4 1000T).
     pub eee: u16,
-    /// How much too early it sends after it has woken the link: frames that start within this time are lost, because the
-    /// board's PHY is not awake yet. A port that keeps to 802.3 clause 78 waits long enough: 0.
+    /// How much too early it sends after a bad wake of the link: frames that start within this time are lost, because the
+    /// board's PHY is not awake yet. A port that keeps to 802.3 clause 78 always waits long enough.
     pub eee_early_ns: u64,
+    /// Share of wakes that are bad, by seed, in a million.
+    pub eee_bad_wakes_ppm: u32,
     /// Whether it stops for PAUSE.
     pub obeys_pause: ObeyPause,
     /// From the last bit of a PAUSE frame to its effect. 802.3 Annex 31B allows two quanta at gigabit.
@@ -155,6 +157,7 @@ impl Default for Partner {
             pause_bits: 0b11,
             eee: 0,
             eee_early_ns: 0,
+            eee_bad_wakes_ppm: 0,
             obeys_pause: ObeyPause::IfNegotiated,
             pause_response_ns: 0,
             queue_bytes: 512 * 1024,
