@@ -45,7 +45,10 @@ pub fn remove(cause: Hypothesis, setting: &Setting) -> Vec<Setting> {
     };
     let ways = match cause {
         Hypothesis::Coalescing => vec![with(&|s| s.machine.board.genet.ideal.prompt = true)],
-        Hypothesis::Overrun => vec![with(&|s| s.machine.board.genet.ideal.patient = true)],
+        Hypothesis::Overrun => vec![with(&|s| {
+            s.machine.board.genet.ideal.patient = true;
+            s.machine.board.storm.burst_frames = s.machine.board.storm.burst_frames.min(1);
+        })],
         Hypothesis::PauseSent => vec![with(&|s| partner(s).obeys_pause = ObeyPause::Never)],
         Hypothesis::PauseReceived => vec![with(&|s| partner(s).pause_flood = None)],
         Hypothesis::Eee => vec![with(&|s| partner(s).eee = 0)],

@@ -114,12 +114,11 @@ pub static WORLDS: &[World] = &[
     ),
     world(
         "coalescing+path",
-        "33.554 ms, and a server that sends 50 Mbit/s",
+        "33.554 ms, and a server that sends 400 Mbit/s",
         "ticks4096",
         &[H::Coalescing, H::Path],
         |s| {
-            s.machine.board.peer.pace_bps = Some(50_000_000);
-            round_trip(s, 20);
+            s.machine.board.peer.pace_bps = Some(400_000_000);
         },
     ),
     world("pause_sent+window", "two buffers, PAUSE obeyed, 80 ms away", "openbsd", &[H::PauseSent, H::Window], |s| {
@@ -130,7 +129,7 @@ pub static WORLDS: &[World] = &[
         damaged(s);
         obeying(s);
     }),
-    world("pause_received+path", "PAUSE without end, and 50 Mbit/s", "freebsd", &[H::PauseReceived, H::Path], |s| {
+    world("pause_received+path", "PAUSE without end, and 400 Mbit/s", "freebsd", &[H::PauseReceived, H::Path], |s| {
         flooded(s);
         s.machine.board.peer.pace_bps = Some(400_000_000);
     }),
