@@ -122,7 +122,7 @@ pub fn rate(image: &Image, setting: &Setting, driver: &str) -> Result<Rate> {
 
 fn rate_of(records: &SessionRecords, idle: Vec<Hypothesis>) -> Rate {
     let of = |kind: &'static str| records.entries.iter().filter(move |entry| entry.kind == kind);
-    let link = of("link").filter(|entry| entry.get("up") == Some("1")).last();
+    let link = of("link").rfind(|entry| entry.get("up") == Some("1"));
     let link_bps = link.and_then(|entry| entry.num("speed_bps")).unwrap_or(0);
     let full_duplex = link.and_then(|entry| entry.get("duplex")) == Some("full");
     let (mut runs, mut sum_bps, mut is_full) = (0, 0, full_duplex && link_bps > 0);

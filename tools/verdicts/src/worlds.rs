@@ -133,18 +133,18 @@ pub static WORLDS: &[World] = &[
         flooded(s);
         s.machine.board.peer.pace_bps = Some(400_000_000);
     }),
-    world("overrun+path", "two buffers, bursts, PAUSE ignored, 200 Mbit/s", "openbsd", &[H::Overrun, H::Path], |s| {
+    world("overrun+path", "two buffers, bursts, PAUSE ignored, 500 Mbit/s", "openbsd", &[H::Overrun, H::Path], |s| {
         bursts(s);
-        access(s, 200_000_000);
-        round_trip(s, 2);
+        access(s, 500_000_000);
+        round_trip(s, 4);
     }),
     world("eee+window", "a link woken too early, 40 ms away", "linux", &[H::Eee, H::Window], |s| {
         bad_wake(s);
         round_trip(s, 40);
     }),
-    world("duplex+path", "the other end is forced to 100 full, 20 Mbit/s", "freebsd", &[H::Duplex, H::Path], |s| {
+    world("duplex+path", "the other end is forced to 100 full, 70 Mbit/s", "freebsd", &[H::Duplex, H::Path], |s| {
         forced_full(s);
-        access(s, 20_000_000);
+        access(s, 70_000_000);
         round_trip(s, 2);
     }),
 ];
