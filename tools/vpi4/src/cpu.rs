@@ -1,12 +1,13 @@
 //! The core: a Cortex-A72 of the Unicorn engine, entered as the Pi's firmware enters a kernel.
 
 use crate::order::Barrier;
+use crate::seat::Seat;
 use crate::state::{Halt, State};
 use crate::sysreg;
 use unicorn_engine::{Arch, Arm64Insn, Mode, Prot, RegisterARM64 as R, RegisterARM64CP as Cp, Unicorn, uc_error};
 
 /// The engine with our state behind its hooks.
-pub type Engine = Unicorn<'static, State>;
+pub type Engine = Unicorn<'static, Seat>;
 
 /// First byte and length of the peripheral window.
 const WINDOW: (u64, u64) = (0xfc00_0000, 0x0400_0000);
@@ -14,10 +15,11 @@ const WINDOW: (u64, u64) = (0xfc00_0000, 0x0400_0000);
 const CORTEX_A72: i32 = 2;
 /// SCR_EL3: non-secure, HVC allowed, EL2 is AArch64. Without RW the engine walks page tables as AArch32.
 const SCR_EL3: u64 = 0x531;
-/// Longest stay in one WFE, ns: no other core sends events, and an event stream would have about this period.
+/// Longest stay of core 0 in one WFE, ns: an event stream would have about this period.
 const WFE_NS: u64 = 100_000;
 /// A64 words of WFE and SEV.
 const WFE: u32 = 0xd503_205f;
+const SEV: u32 = 0xd503_209f;
 
 const fn cp(op1: u32, crn: u32, crm: u32, op2: u32, val: u64) -> Cp {
     Cp { crn, crm, op0: 3, op1, op2, val }
@@ -68,22 +70,22 @@ pub enum EntryLevel {
 }
 
 /// Makes a core that will start at `pc` with x0 = `dtb`. `wfe` are the addresses of WFE instructions.
-pub fn new(mut state: State, level: EntryLevel, pc: u64, dtb: u64, wfe: &[u64]) -> Result<Engine, uc_error> {
-    let ram_bytes = state.ram.bytes();
-    let memory = state.ram.core_memory();
-    let mut uc = Unicorn::new_with_data(Arch::ARM64, Mode::ARM, state)?;
+pub fn new(mut seat: Seat, level: EntryLevel, pc: u64, dtb: u64, wfe: &[u64]) -> Result<Engine, uc_error> {
+    let ram_bytes = seat.ram.bytes();
+    let memory = seat.ram.core_memory();
+    let mut uc = Unicorn::new_with_data(Arch::ARM64, Mode::ARM, seat)?;
     uc.ctl_set_cpu_model(CORTEX_A72)?;
-    // SAFETY: the block is page aligned and `ram_bytes` long; it belongs to the `Ram` inside the engine's own data and
-    // so lives as long as the engine; while guest code runs the host touches it only from hooks.
+    // SAFETY: the block is page aligned and `ram_bytes` long; it belongs to the `Ram` in the state that the
+    // engine's seat shares, and so lives as long as every engine; while guest code runs the host touches it only from hooks.
     unsafe { uc.mem_map_ptr(0, ram_bytes, Prot::ALL, memory.cast())? };
     uc.mmio_map(
         WINDOW.0,
         WINDOW.1,
-        Some(|uc: &mut Unicorn<'_, State>, offset: u64, size: usize| {
+        Some(|uc: &mut Unicorn<'_, Seat>, offset: u64, size: usize| {
             judge_width(uc, WINDOW.0 + offset);
             u64::from(uc.get_data_mut().device_read(WINDOW.0 + offset, size))
         }),
-        Some(|uc: &mut Unicorn<'_, State>, offset: u64, size: usize, value: u64| {
+        Some(|uc: &mut Unicorn<'_, Seat>, offset: u64, size: usize, value: u64| {
             judge_width(uc, WINDOW.0 + offset);
             uc.get_data_mut().device_write(WINDOW.0 + offset, size, value as u32);
         }),
@@ -118,10 +120,14 @@ fn add_hooks(uc: &mut Engine, wfe: &[u64]) -> Result<(), uc_error> {
         false
     })?;
     for &address in wfe {
-        uc.add_code_hook(address, address, |uc, _, _| {
-            let state = uc.get_data_mut();
-            let until = state.next_event.min(state.cycles + state.base.cycles(WFE_NS));
-            state.sleep_until(until);
+        uc.add_code_hook(address, address, |uc, pc, _| {
+            let state: &mut State = uc.get_data_mut();
+            if state.wait_for_event(WFE_NS) {
+                // Whether the engine leaves before or after the instruction, it goes on behind it.
+                state.cpu.resume_at = Some(pc + 4);
+                state.halt = Some(Halt::Turn);
+                let _ = uc.emu_stop();
+            }
         })?;
     }
     Ok(())
@@ -129,19 +135,31 @@ fn add_hooks(uc: &mut Engine, wfe: &[u64]) -> Result<(), uc_error> {
 
 /// Reports the guest's barriers, found in an image loaded at `at`, from now on.
 pub fn watch_barriers(uc: &mut Engine, image: &[u8], at: u64) -> Result<(), uc_error> {
-    uc.get_data_mut().order.watch();
+    uc.get_data_mut().cpu.order.watch();
     for (index, word) in image.chunks_exact(4).enumerate() {
         let Some(barrier) = Barrier::of(u32::from_le_bytes([word[0], word[1], word[2], word[3]])) else { continue };
         let address = at + 4 * index as u64;
-        uc.add_code_hook(address, address, move |uc, _, _| uc.get_data_mut().order.barrier(barrier))?;
+        uc.add_code_hook(address, address, move |uc, _, _| uc.get_data_mut().cpu.order.barrier(barrier))?;
+    }
+    Ok(())
+}
+
+/// Reports the guest's SEV instructions, found in an image loaded at `at`, from now on.
+pub fn watch_events(uc: &mut Engine, image: &[u8], at: u64) -> Result<(), uc_error> {
+    for address in addresses(image, at, SEV) {
+        uc.add_code_hook(address, address, |uc, _, _| uc.get_data_mut().send_event())?;
     }
     Ok(())
 }
 
 /// Addresses of WFE words in an image loaded at `at`.
 pub fn wfe_addresses(image: &[u8], at: u64) -> Vec<u64> {
+    addresses(image, at, WFE)
+}
+
+fn addresses(image: &[u8], at: u64, instruction: u32) -> Vec<u64> {
     let words = image.chunks_exact(4).enumerate();
-    words.filter(|(_, word)| **word == WFE.to_le_bytes()).map(|(index, _)| at + 4 * index as u64).collect()
+    words.filter(|(_, word)| **word == instruction.to_le_bytes()).map(|(index, _)| at + 4 * index as u64).collect()
 }
 
 fn enter(uc: &mut Engine, level: EntryLevel, pc: u64, dtb: u64) -> Result<(), uc_error> {
@@ -165,9 +183,9 @@ fn enter(uc: &mut Engine, level: EntryLevel, pc: u64, dtb: u64) -> Result<(), uc
 }
 
 /// Judges the instruction behind a device access, once for each block and address.
-fn judge_width(uc: &mut Unicorn<'_, State>, address: u64) {
-    let state = uc.get_data_mut();
-    let (pc, bytes, now) = (state.block_pc, state.block_bytes as usize, state.now_ns());
+fn judge_width(uc: &mut Unicorn<'_, Seat>, address: u64) {
+    let state: &mut State = uc.get_data_mut();
+    let (pc, bytes, now) = (state.cpu.block_pc, state.cpu.block_bytes as usize, state.now_ns());
     if !state.width.is_new(pc, address) {
         return;
     }
@@ -184,28 +202,28 @@ fn judge_width(uc: &mut Unicorn<'_, State>, address: u64) {
 
 /// Called at the head of every block, before its first instruction. Decide first, count last: a block that does not
 /// run is not counted.
-fn on_block(uc: &mut Unicorn<'_, State>, pc: u64, size: u32) {
-    let state = uc.get_data_mut();
-    if state.cycles >= state.next_event {
+fn on_block(uc: &mut Unicorn<'_, Seat>, pc: u64, size: u32) {
+    let state: &mut State = uc.get_data_mut();
+    if state.cpu.cycles >= state.cpu.next_event {
         state.run_events();
     }
     if state.halt.is_some() {
         let _ = uc.emu_stop();
         return;
     }
-    if state.line && irqs_open(uc) {
-        uc.get_data_mut().want_irq = true;
+    if state.cpu.line && irqs_open(uc) {
+        uc.get_data_mut().cpu.want_irq = true;
         let _ = uc.emu_stop();
         return;
     }
-    let state = uc.get_data_mut();
+    let state: &mut State = uc.get_data_mut();
     let instructions = u64::from(size / 4);
-    state.block_pc = pc;
-    state.block_bytes = size;
-    state.block_cycles = state.cycles;
-    state.cycles += instructions;
-    state.stats.instructions += instructions;
-    if state.profile.is_some() {
+    state.cpu.block_pc = pc;
+    state.cpu.block_bytes = size;
+    state.cpu.block_cycles = state.cpu.cycles;
+    state.cpu.cycles += instructions;
+    state.cpu.stats.instructions += instructions;
+    if state.profile.is_some() && state.cpu.number == 0 {
         let return_address = uc.reg_read(R::LR).unwrap_or(0);
         if let Some(profile) = &mut uc.get_data_mut().profile {
             profile.block(pc, instructions, return_address);
@@ -214,13 +232,13 @@ fn on_block(uc: &mut Unicorn<'_, State>, pc: u64, size: u32) {
 }
 
 /// Instruction-exact time inside a hook in which the engine's PC is exact.
-fn time_in_block(uc: &Unicorn<'_, State>) -> u64 {
+fn time_in_block(uc: &Unicorn<'_, Seat>) -> u64 {
     let pc = uc.pc_read().unwrap_or(0);
     let state = uc.get_data();
-    (state.block_cycles + pc.wrapping_sub(state.block_pc).min(1 << 16) / 4).min(state.cycles)
+    (state.cpu.block_cycles + pc.wrapping_sub(state.cpu.block_pc).min(1 << 16) / 4).min(state.cpu.cycles)
 }
 
-fn irqs_open(uc: &Unicorn<'_, State>) -> bool {
+fn irqs_open(uc: &Unicorn<'_, Seat>) -> bool {
     let pstate = uc.reg_read(R::PSTATE).unwrap_or(0x80);
     pstate & 0x80 == 0 && (pstate >> 2) & 3 < 2
 }
@@ -247,17 +265,17 @@ pub fn take_irq(uc: &mut Engine) -> Result<(), uc_error> {
     uc.reg_write_arm64_coproc(&cp(0, 4, 0, 1, pc))?; // ELR_EL1
     let base = uc.reg_read(R::VBAR_EL1)?;
     uc.reg_write(R::PC, base + vector)?;
-    uc.get_data_mut().stats.irqs += 1;
+    uc.get_data_mut().cpu.stats.irqs += 1;
     Ok(())
 }
 
-fn die(uc: &mut Unicorn<'_, State>, why: String) {
+fn die(uc: &mut Unicorn<'_, Seat>, why: String) {
     uc.get_data_mut().halt = Some(Halt::Dead(why));
     let _ = uc.emu_stop();
 }
 
 /// A synchronous exception. Numbers are the engine's: 1 undefined, 2 SVC, 3 prefetch abort, 4 data abort, 7 BRK.
-fn on_exception(uc: &mut Unicorn<'_, State>, number: u32) {
+fn on_exception(uc: &mut Unicorn<'_, Seat>, number: u32) {
     const HVC: u32 = 11;
     const SMC: u32 = 13;
     let pc = uc.pc_read().unwrap_or(0);
@@ -278,7 +296,7 @@ fn on_exception(uc: &mut Unicorn<'_, State>, number: u32) {
 /// Architectural entry for synchronous exceptions, by the engine's own routine: the public interface tells neither
 /// syndrome nor fault address.
 mod native {
-    use super::{State, Unicorn};
+    use super::{Seat, Unicorn};
     use core::ffi::c_void;
 
     unsafe extern "C" {
@@ -291,7 +309,7 @@ mod native {
     const BACK_OFFSET: usize = 33_192;
 
     /// Enters the guest's vector. False: this is not the engine whose layout we know.
-    pub fn enter_exception(uc: &mut Unicorn<'_, State>) -> bool {
+    pub fn enter_exception(uc: &mut Unicorn<'_, Seat>) -> bool {
         if !cfg!(all(target_arch = "x86_64", target_os = "linux")) {
             return false;
         }

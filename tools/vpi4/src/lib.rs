@@ -8,6 +8,7 @@
 //! Alignment and width of device accesses and two kinds of missing barriers are judged (`width`, `order`). What it cannot
 //! see: other missing barriers, speculation.
 
+mod cores;
 pub mod cost;
 pub mod cpu;
 pub mod guests;
@@ -16,6 +17,7 @@ pub mod machine;
 pub mod memory;
 pub mod order;
 pub mod profile;
+mod seat;
 mod state;
 mod sysreg;
 pub mod timer;

@@ -5,12 +5,13 @@ use crate::cpu::{self, Engine, EntryLevel};
 use crate::image::{Image, LOAD_ADDRESS};
 use crate::memory::{FIRST_BANK_BYTES, Ram};
 use crate::profile::Profile;
+use crate::seat::{Rest, Seat};
 use crate::state::{Halt, State, Stats, TraceSink, UartSink};
 use anyhow::{Result, bail};
 use board::board::{Board, BoardConfig};
 use board::env::{Env, Finding};
 use board::genet::Genet;
-use unicorn_engine::RegisterARM64 as R;
+use unicorn_engine::{RegisterARM64 as R, uc_error};
 
 /// Where the device tree goes: above any image that loads low, below the VideoCore's memory.
 const TREE_ADDRESS: u64 = 0x2e00_0000;
@@ -36,6 +37,8 @@ pub struct MachineConfig {
     pub preamble: Vec<u32>,
     /// Number of the core (MPIDR_EL1 affinity 0).
     pub core: u8,
+    /// Cores that the board has: with 1 nobody waits on the spin table.
+    pub cores: u8,
     /// Virtual time after which the run ends, ns, all starts of the board together.
     pub limit_ns: u64,
     /// A device tree of somebody else's, to be filled in with the board's facts; the board's own without.
@@ -69,6 +72,7 @@ impl Default for MachineConfig {
             load_address: LOAD_ADDRESS,
             preamble: Vec::new(),
             core: 0,
+            cores: 4,
             limit_ns: 600_000_000_000,
             foreign_tree: None,
             check_caches: true,
@@ -114,28 +118,37 @@ fn load(board: Board, mut ram: Ram, config: &MachineConfig, image: &Image, limit
     let preamble: Vec<u8> = config.preamble.iter().flat_map(|word| word.to_le_bytes()).collect();
     anyhow::ensure!(ram.load(PREAMBLE_ADDRESS, &preamble), "the preamble does not fit into RAM");
     let mut state = State::new(board, ram, config.cost);
-    state.core = config.core;
+    state.cpu.number = config.core;
+    state.cores = if config.core == 0 { config.cores } else { 0 };
     state.limit = state.base.cycles(limit_ns);
     state.settle();
     Ok(state)
 }
 
-/// A core at the image's entry.
+/// The first core, at the image's entry.
 fn start(state: State, config: &MachineConfig, image: &Image) -> Result<Engine> {
-    let at = config.load_address;
-    let wfe = cpu::wfe_addresses(&image.bytes, at);
-    let pc = if config.preamble.is_empty() { at } else { PREAMBLE_ADDRESS };
-    let mut engine = cpu::new(state, config.level, pc, TREE_ADDRESS, &wfe);
-    // A guest of somebody else's may move its code, and its barriers with it.
-    if let (Ok(engine), None) = (&mut engine, &config.foreign_tree) {
-        cpu::watch_barriers(engine, &image.bytes, at).map_err(|error| anyhow::anyhow!("code hooks: {error:?}"))?;
-    }
+    let pc = if config.preamble.is_empty() { config.load_address } else { PREAMBLE_ADDRESS };
+    let engine = start_core(Seat::new(state), config, image, pc, TREE_ADDRESS);
     engine.map_err(|error| anyhow::anyhow!("the Unicorn engine refused: {error:?}"))
+}
+
+fn start_core(seat: Seat, config: &MachineConfig, image: &Image, pc: u64, x0: u64) -> Result<Engine, uc_error> {
+    let at = config.load_address;
+    let mut engine = cpu::new(seat, config.level, pc, x0, &cpu::wfe_addresses(&image.bytes, at))?;
+    // A guest of somebody else's may move its code, and its barriers with it.
+    if config.foreign_tree.is_none() {
+        cpu::watch_events(&mut engine, &image.bytes, at)?;
+        cpu::watch_barriers(&mut engine, &image.bytes, at)?;
+    }
+    Ok(engine)
 }
 
 /// A virtual Pi 4.
 pub struct Machine {
+    /// Of the first core.
     engine: Engine,
+    /// Of the cores that the firmware released.
+    pub(crate) secondaries: Vec<(u8, Engine)>,
     config: MachineConfig,
     image: Image,
     reboots_left: u32,
@@ -161,6 +174,7 @@ impl Machine {
         let state = load(board, Ram::new(FIRST_BANK_BYTES), &config, image, config.limit_ns)?;
         Ok(Machine {
             engine: start(state, &config, image)?,
+            secondaries: Vec::new(),
             reboots_left: config.reboots,
             config,
             image: image.clone(),
@@ -178,7 +192,7 @@ impl Machine {
     pub fn reset(&mut self) -> Result<()> {
         let findings = self.findings();
         let AfterReset { ram_kept, power_on_bit_kept } = self.config.after_reset;
-        let before = self.engine.get_data_mut();
+        let before: &mut State = self.engine.get_data_mut();
         let elapsed_ns = before.now_ns();
         let mut board = self.config.board.clone();
         board.reset_status = before.board.status_after_reset(power_on_bit_kept);
@@ -187,6 +201,7 @@ impl Machine {
         let mut state = load(Board::with_default_host(board), ram, &self.config, &self.image, left_ns)?;
         state.take_over(before);
         self.engine = start(state, &self.config, &self.image)?;
+        self.secondaries.clear();
         self.earlier_ns += elapsed_ns;
         self.earlier_findings = findings;
         Ok(())
@@ -229,47 +244,84 @@ impl Machine {
 
     /// Changes GENET or what is on its cable between two runs: a fault for tests.
     pub fn with_genet<T>(&mut self, change: impl FnOnce(&mut Genet, u64, &mut Env<'_>) -> T) -> T {
-        let state = self.engine.get_data_mut();
-        let now = state.now_ns();
+        let state = self.state_mut();
+        let now = state.device_now();
         let result = state.board.with_genet(now, &mut state.ram, change);
         state.settle();
         result
     }
 
-    /// One stay in the engine, and what came of it.
+    /// What all cores share.
+    pub(crate) fn state(&self) -> &State {
+        self.engine.get_data()
+    }
+
+    /// What all cores share.
+    pub(crate) fn state_mut(&mut self) -> &mut State {
+        self.engine.get_data_mut()
+    }
+
+    /// An engine for a core that was released to `pc`.
+    pub(crate) fn another_engine(&self, pc: u64) -> Result<Engine, uc_error> {
+        start_core(self.engine.get_data().another(), &self.config, &self.image, pc, 0)
+    }
+
+    /// The engine of the core whose turn it is.
+    fn current(&mut self) -> &mut Engine {
+        let number = self.engine.get_data().cpu.number;
+        match self.secondaries.iter_mut().find(|(core, _)| *core == number) {
+            Some((_, engine)) => engine,
+            None => &mut self.engine,
+        }
+    }
+
+    /// One stay in the engine of the core whose turn it is, and what came of it.
     fn turn(&mut self) -> Option<Stop> {
-        let uc = &mut self.engine;
-        let pc = uc.pc_read().unwrap_or(0);
+        if let Some(stop) = self.next_turn() {
+            return Some(stop);
+        }
+        let uc = self.current();
+        let pc = uc.get_data_mut().cpu.resume_at.take().map_or_else(|| uc.pc_read().unwrap_or(0), |pc| pc);
         let outcome = uc.emu_start(pc, 0, 0, 0);
         if let Some(halt) = uc.get_data_mut().halt.take() {
-            return Some(self.stop(halt));
+            return if halt == Halt::Turn { None } else { Some(self.stop(halt)) };
         }
         if let Err(error) = outcome {
-            let pc = self.engine.pc_read().unwrap_or(0);
+            let pc = uc.pc_read().unwrap_or(0);
             return Some(self.dead(format!("the engine stopped at {pc:#x}: {error:?}")));
         }
-        if std::mem::take(&mut self.engine.get_data_mut().want_irq) {
-            return match cpu::take_irq(&mut self.engine) {
+        if std::mem::take(&mut uc.get_data_mut().cpu.want_irq) {
+            return match cpu::take_irq(uc) {
                 Ok(()) => None,
                 Err(error) => Some(self.dead(format!("an interrupt could not be delivered: {error:?}"))),
             };
         }
-        self.sleep()
+        let state = self.state_mut();
+        if state.others.is_empty() {
+            return self.sleep();
+        }
+        state.cpu.rest = Rest::Interrupt; // unless its line is high already, which `sleep` or another core's turn shows
+        None
     }
 
-    /// The core executed WFI: time passes until the interrupt line rises, masked or not.
-    fn sleep(&mut self) -> Option<Stop> {
-        let state = self.engine.get_data_mut();
+    /// The core executed WFI: time passes until the interrupt line rises, masked or not, or another core wakes.
+    pub(crate) fn sleep(&mut self) -> Option<Stop> {
+        let state = self.state_mut();
         state.run_events();
-        while !state.line && state.halt.is_none() {
-            if state.next_event == u64::MAX {
+        while !state.cpu.line && state.halt.is_none() {
+            if state.cpu.next_event == u64::MAX {
                 return Some(self.dead("WFI with no event to come: it sleeps for ever".to_owned()));
             }
-            state.sleep_until(state.next_event);
+            state.sleep_until(state.cpu.next_event);
             state.run_events();
         }
-        let halt = state.halt.take()?;
-        Some(self.stop(halt))
+        if state.cpu.line {
+            state.cpu.rest = Rest::Awake;
+        }
+        match state.halt.take()? {
+            Halt::Turn => None,
+            halt => Some(self.stop(halt)),
+        }
     }
 
     fn stop(&mut self, halt: Halt) -> Stop {
@@ -277,18 +329,22 @@ impl Machine {
             Halt::Limit => Stop::Limit,
             Halt::Reset => Stop::Reset,
             Halt::Text => Stop::Text,
-            Halt::Finished => Stop::Bye(self.engine.get_data().bye.clone().unwrap_or_default()),
+            Halt::Turn | Halt::Finished => Stop::Bye(self.engine.get_data().bye.clone().unwrap_or_default()),
             Halt::Dead(why) => self.dead(why),
         }
     }
 
     /// The report on a guest that cannot go on.
-    fn dead(&self, why: String) -> Stop {
+    pub(crate) fn dead(&mut self, why: String) -> Stop {
         use std::fmt::Write;
         let mut text = why;
-        let read = |register| self.engine.reg_read(register).unwrap_or(0);
+        let engine = &*self.current();
+        let read = |register| engine.reg_read(register).unwrap_or(0);
+        if engine.get_data().cpu.number != 0 {
+            let _ = write!(text, "\n  core {}", engine.get_data().cpu.number);
+        }
         let _ = write!(text, "\n  pc {:#x}  sp {:#x}  pstate {:#x}", read(R::PC), read(R::SP), read(R::PSTATE));
-        if let Some(profile) = &self.engine.get_data().profile
+        if let Some(profile) = &engine.get_data().profile
             && let Some((name, offset)) = profile.symbol(read(R::PC))
         {
             let _ = write!(text, "  in {name}+{offset:#x}");
@@ -298,7 +354,7 @@ impl Machine {
             let _ = write!(text, "{start}x{index:<2} {:#018x}", read(register));
         }
         let _ = write!(text, "\n  last device accesses:");
-        for access in &self.engine.get_data().history {
+        for access in &engine.get_data().history {
             let _ = write!(text, "\n    {access}");
         }
         Stop::Dead(text)
@@ -331,8 +387,8 @@ impl Machine {
 
     /// Somebody types `bytes`. A session that had ended goes on.
     pub fn type_text(&mut self, bytes: &[u8]) {
-        let state = self.engine.get_data_mut();
-        let now = state.now_ns();
+        let state = self.state_mut();
+        let now = state.device_now();
         state.board.uart_input(now, bytes);
         state.forget_bye();
     }
@@ -345,9 +401,9 @@ impl Machine {
         self.engine.mem_write(address, bytes).map_err(|error| anyhow::anyhow!("write at {address:#x}: {error:?}"))
     }
 
-    /// Counts since reset.
+    /// Counts of the first core since the reset.
     pub fn stats(&self) -> Stats {
-        self.engine.get_data().snapshot()
+        self.state().snapshot(self.config.core).unwrap_or_default()
     }
 
     /// Address of the next instruction.
@@ -376,7 +432,8 @@ impl Machine {
         let state = self.engine.get_data();
         let mut all = self.earlier_findings.clone();
         all.extend_from_slice(state.board.findings());
-        all.extend_from_slice(state.order.findings());
+        all.extend_from_slice(state.cpu.order.findings());
+        all.extend(state.others.iter().flat_map(|cpu| cpu.order.findings().iter().cloned()));
         if self.config.foreign_tree.is_none() {
             all.extend_from_slice(state.width.findings());
         }

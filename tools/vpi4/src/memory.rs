@@ -197,6 +197,23 @@ impl Ram {
         }
     }
 
+    /// Eight bytes as an agent without caches finds them; `None` where nothing was ever brought to memory.
+    pub fn memory_word(&self, at: u64) -> Option<u64> {
+        let mut bytes = [0; 8];
+        if at.checked_add(8).is_none_or(|end| end > self.bytes) {
+            return None;
+        }
+        if self.checking {
+            if !self.in_memory.get(at / LINE) {
+                return None;
+            }
+            self.shadow.copy_out(at, &mut bytes);
+        } else {
+            self.core.copy_out(at, &mut bytes);
+        }
+        Some(u64::from_le_bytes(bytes))
+    }
+
     fn copy_to_shadow(&mut self, line: u64) {
         let mut bytes = [0; LINE as usize];
         self.core.copy_out(line * LINE, &mut bytes);
@@ -355,6 +372,17 @@ mod tests {
         let lost = ram.after_reset(Some(7));
         let mut bytes = [0; 64];
         assert!(lost.core_read(0x2000, &mut bytes) && bytes[0] != 1 && bytes.iter().any(|&b| b != 0));
+    }
+
+    #[test]
+    fn an_agent_without_caches_sees_what_was_cleaned() {
+        let mut ram = Ram::new(0x10000);
+        ram.set_checking(true);
+        ram.core.copy_in(0xe0, &7u64.to_le_bytes());
+        assert_eq!(ram.memory_word(0xe0), None, "stored only");
+        ram.clean_line(0xe0);
+        ram.core.copy_in(0xe0, &9u64.to_le_bytes());
+        assert_eq!((ram.memory_word(0xe0), ram.memory_word(0xfffc)), (Some(7), None));
     }
 
     #[test]

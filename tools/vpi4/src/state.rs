@@ -1,10 +1,9 @@
-//! What the engine's hooks share: the board, memory, time, timers and counts of one core.
+//! What the engines' hooks share: the board, memory, time, and the core whose turn it is.
 
 use crate::cost::{Cost, TimeBase};
 use crate::memory::Ram;
-use crate::order::Order;
 use crate::profile::Profile;
-use crate::timer::Timer;
+use crate::seat::{Cpu, Rest};
 use crate::width::Width;
 use board::board::Board;
 use std::collections::VecDeque;
@@ -37,6 +36,8 @@ pub struct Stats {
 /// A device access, for the trace and for the report of a dead guest.
 #[derive(Clone, Copy, Debug)]
 pub struct Access {
+    /// Which core.
+    pub core: u8,
     /// When, ns.
     pub at_ns: u64,
     /// First instruction of the block it came from.
@@ -62,7 +63,8 @@ impl std::fmt::Display for Access {
             self.pc,
             self.size * 8,
             self.value
-        )
+        )?;
+        if self.core != 0 { write!(f, "  (core {})", self.core) } else { Ok(()) }
     }
 }
 
@@ -100,6 +102,8 @@ pub enum Halt {
     Text,
     /// The console was silent for a while after `bye`.
     Finished,
+    /// The core's turn is over.
+    Turn,
     /// The guest cannot go on; why.
     Dead(String),
 }
@@ -118,33 +122,27 @@ pub type UartSink = Box<dyn FnMut(&[u8])>;
 
 /// The state behind the hooks.
 pub struct State {
-    /// Number of this core.
-    pub core: u8,
+    /// The core whose turn it is.
+    pub cpu: Cpu,
+    /// The other cores that run. None until the firmware releases one.
+    pub others: Vec<Cpu>,
+    /// Cores that were released and have no engine yet, with the address they begin at.
+    pub released: Vec<(u8, u64)>,
+    /// Cores that the board has.
+    pub cores: u8,
+    /// Latest time at which a device was asked, ns: it never goes back, though the cores' turns overlap a little.
+    device_ns: u64,
+    /// When the devices' next event was due before they were asked last, cycles.
+    due: u64,
     pub base: TimeBase,
     read_cycles: u64,
     write_cycles: u64,
     pub counter_cycles: u64,
-    /// Time at the end of the current block, cycles.
-    pub cycles: u64,
-    /// Time at the start of the current block, cycles.
-    pub block_cycles: u64,
-    pub block_pc: u64,
-    pub block_bytes: u32,
-    pub order: Order,
     pub width: Width,
-    /// Next cycle at which something other than the guest happens.
-    pub next_event: u64,
     pub limit: u64,
     pub board: Board,
     pub ram: Ram,
-    pub physical: Timer,
-    pub virtual_timer: Timer,
-    pub pmu: Pmu,
-    /// The GIC wants this core.
-    pub line: bool,
-    pub want_irq: bool,
     pub halt: Option<Halt>,
-    pub stats: Stats,
     pub history: VecDeque<Access>,
     pub trace: Option<TraceSink>,
     pub uart_sink: Option<UartSink>,
@@ -157,41 +155,25 @@ pub struct State {
     pub profile: Option<Profile>,
 }
 
-/// Performance counters: the cycle counter, which stands still while the core sleeps.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct Pmu {
-    /// PMCR_EL0 as written, E and LC bits.
-    pub control: u64,
-    /// Awake cycles at which the counter was 0.
-    pub origin: u64,
-}
-
 impl State {
     pub fn new(board: Board, ram: Ram, cost: Cost) -> Self {
         let base = TimeBase::new(cost.cpu_hz);
         let mut state = State {
-            core: 0,
+            cpu: Cpu::new(0),
+            others: Vec::new(),
+            released: Vec::new(),
+            cores: 4,
+            device_ns: 0,
+            due: u64::MAX,
             base,
             read_cycles: base.cycles(cost.device_read_ns),
             write_cycles: base.cycles(cost.device_write_ns),
             counter_cycles: base.cycles(cost.counter_read_ns),
-            cycles: 0,
-            block_cycles: 0,
-            block_pc: 0,
-            block_bytes: 0,
-            order: Order::default(),
             width: Width::default(),
-            next_event: 0,
             limit: u64::MAX,
             board,
             ram,
-            physical: Timer::default(),
-            virtual_timer: Timer::default(),
-            pmu: Pmu::default(),
-            line: false,
-            want_irq: false,
             halt: None,
-            stats: Stats::default(),
             history: VecDeque::with_capacity(HISTORY),
             trace: None,
             uart_sink: None,
@@ -207,12 +189,12 @@ impl State {
     }
 
     pub fn now_ns(&self) -> u64 {
-        self.base.ns(self.cycles)
+        self.base.ns(self.cpu.cycles)
     }
 
     /// Cycles the core has been awake: what PMCCNTR counts.
     pub fn awake_cycles(&self, now: u64) -> u64 {
-        now - self.stats.idle_cycles
+        now - self.cpu.stats.idle_cycles
     }
 
     /// Takes over what belongs to whoever watches the machine, not to the machine that was reset.
@@ -226,14 +208,24 @@ impl State {
         self.board.continue_capture(&mut before.board);
     }
 
+    /// Time for a device that is asked now, ns.
+    pub fn device_now(&mut self) -> u64 {
+        self.device_ns = self.device_ns.max(self.now_ns());
+        self.device_ns
+    }
+
     /// Recomputes the interrupt line and the next event. After anything that may change them.
     pub fn settle(&mut self) {
-        let count = self.base.count(self.cycles);
-        self.board.set_ppi(0, 30, self.physical.line(count));
-        self.board.set_ppi(0, 27, self.virtual_timer.line(count));
-        self.line = self.board.irq(0);
+        let count = self.base.count(self.cpu.cycles);
+        let core = usize::from(self.cpu.number);
+        self.board.set_ppi(core, 30, self.cpu.physical.line(count));
+        self.board.set_ppi(core, 27, self.cpu.virtual_timer.line(count));
+        self.cpu.line = self.board.irq(core);
         let mut next = self.base.cycles(self.board.next_event().unwrap_or(u64::MAX));
-        for timer in [&self.physical, &self.virtual_timer] {
+        if !self.others.is_empty() {
+            next = next.min(self.look_at_sleepers());
+        }
+        for timer in [&self.cpu.physical, &self.cpu.virtual_timer] {
             if let Some(due) = timer.due(count) {
                 next = next.min(self.base.cycles_of_count(due));
             }
@@ -242,23 +234,58 @@ impl State {
             next = next.min(self.base.cycles(self.last_output_ns + SILENCE_NS));
         }
         // What was printed during a device access is seen before the next block, not at some later event.
-        self.next_event = if self.board.has_uart_output() { self.cycles } else { next.min(self.limit) };
+        let next = if self.board.has_uart_output() { self.cpu.cycles } else { next.min(self.limit) };
+        self.cpu.next_event = next.min(self.cpu.turn_ends);
     }
 
-    /// Runs what is due now: devices, timers, the ends of the run.
-    pub fn run_events(&mut self) {
-        let now = self.now_ns();
+    /// Remembers when the devices had something to do, for whoever is woken by it.
+    fn begin_step(&mut self) {
         self.ram.begin_step();
+        if !self.others.is_empty() {
+            self.due = self.base.cycles(self.board.next_event().unwrap_or(u64::MAX));
+        }
+    }
+
+    /// Wakes the cores whose line rose, and ends this core's turn for them. When the next of their timers is due, cycles.
+    fn look_at_sleepers(&mut self) -> u64 {
+        let mut next = u64::MAX;
+        let count = self.base.count(self.cpu.cycles);
+        for other in self.others.iter_mut().filter(|other| other.rest == Rest::Interrupt) {
+            let core = usize::from(other.number);
+            let mut due = self.due;
+            for (intid, timer) in [(30, &other.physical), (27, &other.virtual_timer)] {
+                self.board.set_ppi(core, intid, timer.line(count));
+                if timer.line(count) {
+                    due = due.min(self.base.cycles_of_count(timer.compare()));
+                } else if let Some(due) = timer.due(count) {
+                    next = next.min(self.base.cycles_of_count(due));
+                }
+            }
+            if self.board.irq(core) {
+                other.wake_at(due.min(self.cpu.cycles));
+                self.cpu.turn_ends = self.cpu.cycles;
+            }
+        }
+        next
+    }
+
+    /// Runs what is due now: devices, timers, the ends of the run and of the turn.
+    pub fn run_events(&mut self) {
+        let now = self.device_now();
+        self.begin_step();
         self.board.run(now, &mut self.ram);
         self.drain_uart(now);
         if self.board.reset_requested().is_some_and(|at| at <= now) {
             self.halt = Some(Halt::Reset);
-        } else if self.cycles >= self.limit {
+        } else if self.cpu.cycles >= self.limit {
             self.halt = Some(Halt::Limit);
         } else if self.bye.is_some() && now >= self.last_output_ns + SILENCE_NS {
             self.halt = Some(Halt::Finished);
         }
         self.settle();
+        if self.cpu.cycles >= self.cpu.turn_ends && self.halt.is_none() {
+            self.halt = Some(Halt::Turn);
+        }
     }
 
     fn drain_uart(&mut self, now: u64) {
@@ -301,12 +328,13 @@ impl State {
 
     pub fn device_read(&mut self, address: u64, size: usize) -> u32 {
         self.charge(self.read_cycles);
-        self.stats.device_reads += 1;
-        self.stats.genet_reads += u64::from(GENET.contains(&address));
-        let now = self.now_ns();
-        self.ram.begin_step();
-        self.order.device_read(address);
-        let value = self.board.read(now, address, size as u8, &mut self.ram);
+        self.cpu.stats.device_reads += 1;
+        self.cpu.stats.genet_reads += u64::from(GENET.contains(&address));
+        let now = self.device_now();
+        self.begin_step();
+        self.cpu.order.device_read(address);
+        let core = usize::from(self.cpu.number);
+        let value = self.board.read_from(core, now, address, size as u8, &mut self.ram);
         self.note(now, false, address, size, value);
         self.settle();
         value
@@ -314,23 +342,24 @@ impl State {
 
     pub fn device_write(&mut self, address: u64, size: usize, value: u32) {
         self.charge(self.write_cycles);
-        self.stats.device_writes += 1;
-        self.stats.genet_writes += u64::from(GENET.contains(&address));
-        let now = self.now_ns();
+        self.cpu.stats.device_writes += 1;
+        self.cpu.stats.genet_writes += u64::from(GENET.contains(&address));
+        let now = self.device_now();
         self.note(now, true, address, size, value);
-        self.order.device_write(now, self.block_pc, address);
-        self.ram.begin_step();
-        self.board.write(now, address, size as u8, value, &mut self.ram);
+        self.cpu.order.device_write(now, self.cpu.block_pc, address);
+        self.begin_step();
+        self.board.write_from(usize::from(self.cpu.number), now, address, size as u8, value, &mut self.ram);
         self.settle();
     }
 
     pub fn charge(&mut self, cycles: u64) {
-        self.cycles += cycles;
-        self.block_cycles += cycles;
+        self.cpu.cycles += cycles;
+        self.cpu.block_cycles += cycles;
     }
 
     fn note(&mut self, at_ns: u64, write: bool, address: u64, size: usize, value: u32) {
-        let access = Access { at_ns, pc: self.block_pc, write, address, size: size as u8, value };
+        let access =
+            Access { core: self.cpu.number, at_ns, pc: self.cpu.block_pc, write, address, size: size as u8, value };
         if let Some(trace) = &mut self.trace {
             trace(&access);
         }
@@ -342,21 +371,24 @@ impl State {
 
     /// The core sleeps from now to `until`.
     pub fn sleep_until(&mut self, until: u64) {
-        if until > self.cycles {
-            self.stats.idle_cycles += until - self.cycles;
-            self.cycles = until;
-            self.block_cycles = until;
-        }
+        self.cpu.sleep_until(until);
     }
 
     /// Counts an exception; true when there are too many to be an honest program's.
     pub fn exception_storm(&mut self) -> bool {
-        self.stats.exceptions += 1;
-        self.stats.exceptions > MAX_EXCEPTIONS
+        self.cpu.stats.exceptions += 1;
+        self.cpu.stats.exceptions > MAX_EXCEPTIONS
     }
 
-    pub fn snapshot(&self) -> Stats {
-        Stats { now_ns: self.now_ns(), ..self.stats }
+    /// Core `number`, if it runs.
+    pub fn core(&self, number: u8) -> Option<&Cpu> {
+        std::iter::once(&self.cpu).chain(&self.others).find(|cpu| cpu.number == number)
+    }
+
+    /// Counts of a core since the reset.
+    pub fn snapshot(&self, number: u8) -> Option<Stats> {
+        let cpu = self.core(number)?;
+        Some(Stats { now_ns: self.base.ns(cpu.cycles), ..cpu.stats })
     }
 }
 

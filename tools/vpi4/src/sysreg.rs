@@ -25,18 +25,18 @@ pub fn read(state: &mut State, register: &Register, now: u64) -> Option<u64> {
     }
     let count = state.base.count(now);
     Some(match encoding(register) {
-        (0, 0, 0, 5) => 0x8000_0000 | u64::from(state.core), // MPIDR_EL1: the engine computes it
-        (0, 0, 6, 0) => ID_AA64ISAR0,                        // ID_AA64ISAR0_EL1
+        (0, 0, 0, 5) => 0x8000_0000 | u64::from(state.cpu.number), // MPIDR_EL1: the engine computes it
+        (0, 0, 6, 0) => ID_AA64ISAR0,                              // ID_AA64ISAR0_EL1
         (3, 14, 0, 0) => crate::cost::COUNTER_HZ,
         (3, 14, 0, 1 | 2) => count, // CNTPCT, CNTVCT: no offset between them
-        (3, 14, 2, 0) => state.physical.value(count),
-        (3, 14, 2, 1) => state.physical.control(count),
-        (3, 14, 2, 2) => state.physical.compare(),
-        (3, 14, 3, 0) => state.virtual_timer.value(count),
-        (3, 14, 3, 1) => state.virtual_timer.control(count),
-        (3, 14, 3, 2) => state.virtual_timer.compare(),
-        (3, 9, 12, 0) => PMCR_IDENTITY | state.pmu.control,
-        (3, 9, 13, 0) => state.awake_cycles(now) - state.pmu.origin,
+        (3, 14, 2, 0) => state.cpu.physical.value(count),
+        (3, 14, 2, 1) => state.cpu.physical.control(count),
+        (3, 14, 2, 2) => state.cpu.physical.compare(),
+        (3, 14, 3, 0) => state.cpu.virtual_timer.value(count),
+        (3, 14, 3, 1) => state.cpu.virtual_timer.control(count),
+        (3, 14, 3, 2) => state.cpu.virtual_timer.compare(),
+        (3, 9, 12, 0) => PMCR_IDENTITY | state.cpu.pmu.control,
+        (3, 9, 13, 0) => state.awake_cycles(now) - state.cpu.pmu.origin,
         _ => return None,
     })
 }
@@ -49,24 +49,28 @@ pub fn write(state: &mut State, register: &Register, now: u64) -> bool {
     let count = state.base.count(now);
     let value = register.val;
     match encoding(register) {
-        (3, 14, 2, 0) => state.physical.set_value(count, value),
-        (3, 14, 2, 1) => state.physical.set_control(value),
-        (3, 14, 2, 2) => state.physical.set_compare(value),
-        (3, 14, 3, 0) => state.virtual_timer.set_value(count, value),
-        (3, 14, 3, 1) => state.virtual_timer.set_control(value),
-        (3, 14, 3, 2) => state.virtual_timer.set_compare(value),
+        (3, 14, 2, 0) => state.cpu.physical.set_value(count, value),
+        (3, 14, 2, 1) => state.cpu.physical.set_control(value),
+        (3, 14, 2, 2) => state.cpu.physical.set_compare(value),
+        (3, 14, 3, 0) => state.cpu.virtual_timer.set_value(count, value),
+        (3, 14, 3, 1) => state.cpu.virtual_timer.set_control(value),
+        (3, 14, 3, 2) => state.cpu.virtual_timer.set_compare(value),
         (3, 9, 12, 0) => {
-            state.pmu.control = value & 0x41;
+            state.cpu.pmu.control = value & 0x41;
             if value & 4 != 0 {
-                state.pmu.origin = state.awake_cycles(now);
+                state.cpu.pmu.origin = state.awake_cycles(now);
             }
         }
-        (3, 9, 13, 0) => state.pmu.origin = state.awake_cycles(now).wrapping_sub(value),
+        (3, 9, 13, 0) => state.cpu.pmu.origin = state.awake_cycles(now).wrapping_sub(value),
         // Enables, filters and event counters: the cycle counter always runs here, the others never.
         (3, 9, 12..=14, _) | (3, 14, 8..=15, _) => {}
         (0, 1, 0, 0) | (4, 1, 0, 0) => {
-            // SCTLR: bit 2 turns the data cache on; from then on its maintenance is checked.
-            state.ram.set_checking(value & 4 != 0);
+            // SCTLR: bit 2 turns the data cache on; from then on its maintenance is checked. The caches of all cores are
+            // coherent, so what core 0 says counts for memory; the others start without and are checked meanwhile.
+            state.cpu.cached = value & 4 != 0;
+            if state.cpu.number == 0 || state.others.is_empty() {
+                state.ram.set_checking(state.cpu.cached);
+            }
             return false;
         }
         _ => return false,
@@ -82,8 +86,8 @@ pub fn cache_operation(state: &mut State, register: &Register) {
     }
     let address = register.val;
     match (register.op1, register.crm, register.op2) {
-        (0, 6, 1) => state.order.invalidate(state.now_ns(), state.block_pc, address),
-        (3, 10 | 11 | 14, 1) => state.order.clean(address),
+        (0, 6, 1) => state.cpu.order.invalidate(state.now_ns(), state.cpu.block_pc, address),
+        (3, 10 | 11 | 14, 1) => state.cpu.order.clean(address),
         _ => {}
     }
     match (register.op1, register.crm, register.op2) {
@@ -96,5 +100,5 @@ pub fn cache_operation(state: &mut State, register: &Register) {
         (0, 6 | 10 | 14, 2) => state.ram.clean_and_invalidate_all(),
         _ => return,
     }
-    state.stats.cache_operations += 1;
+    state.cpu.stats.cache_operations += 1;
 }

@@ -1,0 +1,110 @@
+//! Cores 1 to 3: released by the firmware's spin table, and whose turn it is.
+//!
+//! Each core has an engine of its own over the same memory and devices. They take turns in virtual time: the core that is
+//! furthest behind runs until it is [`SLICE_NS`] ahead of the next one, a device access or block longer at most, so the
+//! order of everything is the same in every run. What one core does reaches the others, and a device sees times that never
+//! go back, with an error of that much. Nothing of this costs anything before a core is released, and nothing while it
+//! waits in WFE.
+//!
+//! As on the board (armstub8.S) a core waits on its word of page 0 without caches: it starts when memory itself has the
+//! word (stored and cleaned) and an event (SEV) comes. Images of others start core 0 only: their SEV is not looked for.
+//!
+//! Not covered: bus contention between cores, spurious wake-ups from WFE, code that one core changes for another.
+
+use crate::machine::{Machine, Stop};
+use crate::seat::{Cpu, Rest};
+use crate::state::State;
+
+/// How far a core may run ahead of another, ns.
+const SLICE_NS: u64 = 100;
+/// Spin-table word of core 0; eight bytes for each.
+const SPIN_TABLE: u64 = 0xd8;
+
+impl State {
+    /// The core executed SEV.
+    pub fn send_event(&mut self) {
+        let now = self.cpu.cycles;
+        self.cpu.event = true;
+        for other in &mut self.others {
+            match other.rest {
+                Rest::Event => other.wake_at(now),
+                Rest::Awake | Rest::Interrupt => other.event = true,
+            }
+        }
+        for core in 1..self.cores {
+            let runs = self.core(core).is_some() || self.released.iter().any(|(released, _)| *released == core);
+            let word = self.ram.memory_word(SPIN_TABLE + 8 * u64::from(core));
+            if let (false, Some(at)) = (runs, word.filter(|at| *at != 0)) {
+                self.released.push((core, at));
+            }
+        }
+        self.end_turn();
+    }
+
+    /// The core executed the WFE at `pc`. True: it stops here until another one sends an event.
+    pub fn wait_for_event(&mut self, longest_ns: u64) -> bool {
+        if std::mem::take(&mut self.cpu.event) {
+            return false;
+        }
+        if self.cpu.number != 0 && !self.others.is_empty() {
+            self.cpu.rest = Rest::Event;
+            return true;
+        }
+        let until = self.cpu.next_event.min(self.cpu.cycles + self.base.cycles(longest_ns));
+        self.cpu.sleep_until(until);
+        false
+    }
+
+    /// The turn ends before the next block.
+    fn end_turn(&mut self) {
+        self.cpu.turn_ends = self.cpu.cycles;
+        self.cpu.next_event = self.cpu.cycles;
+    }
+
+    /// Gives the turn to the core that is furthest behind. False: all of them rest.
+    fn choose(&mut self) -> bool {
+        let place = |cpu: &Cpu| (cpu.rest == Rest::Event, cpu.rest == Rest::Interrupt, cpu.cycles, cpu.number);
+        for other in &mut self.others {
+            if place(other) < place(&self.cpu) {
+                std::mem::swap(&mut self.cpu, other);
+            }
+        }
+        let awake = self.others.iter().filter(|other| other.rest == Rest::Awake).map(|other| other.cycles);
+        let slice = self.base.cycles(SLICE_NS);
+        self.cpu.turn_ends = awake.min().map_or(u64::MAX, |cycles| cycles.saturating_add(slice));
+        self.settle();
+        self.cpu.rest == Rest::Awake
+    }
+}
+
+impl Machine {
+    /// Starts the cores that were released and gives the turn to the one whose it is.
+    pub(crate) fn next_turn(&mut self) -> Option<Stop> {
+        while let Some((core, at)) = self.state_mut().released.pop() {
+            if let Err(error) = self.start_secondary(core, at) {
+                return Some(self.dead(format!("the engine refused core {core}: {error:?}")));
+            }
+        }
+        if self.state().others.is_empty() || self.state_mut().choose() {
+            return None;
+        }
+        match self.state().cpu.rest {
+            Rest::Interrupt => self.sleep(),
+            _ => Some(self.dead("every core waits for an event of another".to_owned())),
+        }
+    }
+
+    fn start_secondary(&mut self, core: u8, at: u64) -> Result<(), unicorn_engine::uc_error> {
+        let state = self.state_mut();
+        let cpu = Cpu { cycles: state.cpu.cycles, block_cycles: state.cpu.cycles, ..Cpu::new(core) };
+        state.others.push(cpu);
+        let engine = self.another_engine(at)?;
+        self.secondaries.push((core, engine));
+        Ok(())
+    }
+
+    /// The core's instructions, device accesses and so on since the reset; `None` while it does not run.
+    pub fn core_stats(&self, core: u8) -> Option<crate::Stats> {
+        self.state().snapshot(core)
+    }
+}
