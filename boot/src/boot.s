@@ -7,6 +7,79 @@
     add     \reg, \reg, #:lo12:\symbol
 .endm
 
+// What every core does alike, so that all of them see one memory. Changed: x1.
+
+// From EL2 to EL1, at \target.
+.macro EL2_TO_EL1 target
+    mov     x1, #(1 << 31)          // HCR_EL2.RW alone: EL1 is AArch64, nothing is routed to EL2
+    msr     hcr_el2, x1             // first: clears E2H, which would rename the registers below
+    isb
+    mov     x1, #3
+    msr     cnthctl_el2, x1         // EL1 may read the physical counter and use its timer
+    msr     cntvoff_el2, xzr
+    mov     x1, #0x33ff
+    msr     cptr_el2, x1            // no trap of FP and SIMD
+    msr     hstr_el2, xzr
+    msr     vttbr_el2, xzr
+    mrs     x1, midr_el1
+    msr     vpidr_el2, x1
+    mrs     x1, mpidr_el1
+    msr     vmpidr_el2, x1
+    mrs     x1, pmcr_el0
+    ubfx    x1, x1, #11, #5
+    msr     mdcr_el2, x1            // EL1 owns all event counters; no debug or PMU trap
+    ldr     x1, =0x30d00800         // RES1 bits alone: MMU, caches and alignment check off
+    msr     sctlr_el1, x1
+    mov     x1, #0x3c4              // EL1t, DAIF masked
+    msr     spsr_el2, x1
+    adr     x1, \target
+    msr     elr_el2, x1
+    eret
+.endm
+
+// EL1 in a known state.
+.macro EL1_BASICS
+    ldr     x1, =0x30d00800
+    msr     sctlr_el1, x1
+    msr     cpacr_el1, xzr
+    mov     x1, #(3 << 20)
+    msr     cpacr_el1, x1           // FP and SIMD at EL1: compiled code uses them for copies
+    isb
+.endm
+
+// SP_EL0 for the program, SP_EL1 for exceptions: a full main stack still has a place to report.
+.macro STACKS main, exceptions
+    msr     spsel, #1
+    ADR_REL x1, \exceptions
+    mov     sp, x1
+    msr     spsel, #0
+    ADR_REL x1, \main
+    mov     sp, x1
+    mov     x29, xzr
+    mov     x30, xzr
+.endm
+
+// MMU and caches on, with the tables at x22, and the vectors.
+.macro MMU_ON
+    // Attributes 0 Device-nGnRnE, 1 Normal write-back, 2 Normal non-cacheable (mmu.rs).
+    ldr     x1, =0x44ff00
+    msr     mair_el1, x1
+    // 36-bit physical and virtual space, 4 KiB pages, walks cacheable and inner shareable, no TTBR1.
+    ldr     x1, =0x10080351c
+    msr     tcr_el1, x1
+    msr     ttbr0_el1, x22
+    msr     ttbr1_el1, xzr
+    isb
+    tlbi    vmalle1
+    dsb     nsh
+    isb
+    ADR_REL x1, boot_vectors
+    msr     vbar_el1, x1
+    ldr     x1, =0x30d0181d         // RES1 + M, C, I and the stack alignment checks
+    msr     sctlr_el1, x1
+    isb
+.endm
+
 .section .text.boot, "ax"
 .global _start
 _start:
@@ -53,38 +126,10 @@ park:
     br      x3
 
 from_el2:
-    mov     x1, #(1 << 31)          // HCR_EL2.RW alone: EL1 is AArch64, nothing is routed to EL2
-    msr     hcr_el2, x1             // first: clears E2H, which would rename the registers below
-    isb
-    mov     x1, #3
-    msr     cnthctl_el2, x1         // EL1 may read the physical counter and use its timer
-    msr     cntvoff_el2, xzr
-    mov     x1, #0x33ff
-    msr     cptr_el2, x1            // no trap of FP and SIMD
-    msr     hstr_el2, xzr
-    msr     vttbr_el2, xzr
-    mrs     x1, midr_el1
-    msr     vpidr_el2, x1
-    mrs     x1, mpidr_el1
-    msr     vmpidr_el2, x1
-    mrs     x1, pmcr_el0
-    ubfx    x1, x1, #11, #5
-    msr     mdcr_el2, x1            // EL1 owns all event counters; no debug or PMU trap
-    ldr     x1, =0x30d00800         // RES1 bits alone: MMU, caches and alignment check off
-    msr     sctlr_el1, x1
-    mov     x1, #0x3c4              // EL1t, DAIF masked
-    msr     spsr_el2, x1
-    adr     x1, at_el1
-    msr     elr_el2, x1
-    eret
+    EL2_TO_EL1 at_el1
 
 at_el1:
-    ldr     x1, =0x30d00800
-    msr     sctlr_el1, x1
-    msr     cpacr_el1, xzr
-    mov     x1, #(3 << 20)
-    msr     cpacr_el1, x1           // FP and SIMD at EL1: compiled code uses them for copies
-    isb
+    EL1_BASICS
 
     // Where do we run? Page rights need a page-aligned place; anything else is a loader error
     // that no console exists for yet.
@@ -110,15 +155,7 @@ at_el1:
     stp     xzr, xzr, [x1], #16
     b       1b
 2:
-    // SP_EL0 for the program, SP_EL1 for exceptions: a full main stack still has a place to report.
-    msr     spsel, #1
-    ADR_REL x1, __exc_stack_top
-    mov     sp, x1
-    msr     spsel, #0
-    ADR_REL x1, __stack_top
-    mov     sp, x1
-    mov     x29, xzr
-    mov     x30, xzr
+    STACKS  __stack_top, __exc_stack_top
 
     mov     x0, x21
     bl      boot_build_page_tables  // Rust, MMU still off; returns the value for TTBR0_EL1
@@ -141,23 +178,7 @@ at_el1:
     dsb     sy
     isb
 
-    // Attributes 0 Device-nGnRnE, 1 Normal write-back, 2 Normal non-cacheable (mmu.rs).
-    ldr     x1, =0x44ff00
-    msr     mair_el1, x1
-    // 36-bit physical and virtual space, 4 KiB pages, walks cacheable and inner shareable, no TTBR1.
-    ldr     x1, =0x10080351c
-    msr     tcr_el1, x1
-    msr     ttbr0_el1, x22
-    msr     ttbr1_el1, xzr
-    isb
-    tlbi    vmalle1
-    dsb     nsh
-    isb
-    ADR_REL x1, boot_vectors
-    msr     vbar_el1, x1
-    ldr     x1, =0x30d0181d         // RES1 + M, C, I and the stack alignment checks
-    msr     sctlr_el1, x1
-    isb
+    MMU_ON
 
     mov     x0, x19
     mov     x1, x20

@@ -39,6 +39,10 @@ pub struct Layout {
     pub stack: Span,
     /// Stack of exceptions (SP_EL1), without its guard page.
     pub exception_stack: Span,
+    /// Stack of the secondary core's program, without its guard page.
+    pub secondary_stack: Span,
+    /// Stack of its exceptions, without its guard page.
+    pub secondary_exception_stack: Span,
     /// DMA buffers and heap: memory that start-up does not clear.
     pub uninit: Span,
     /// All of it.
@@ -57,6 +61,10 @@ pub fn layout() -> Layout {
         static __stack_top: u8;
         static __exc_stack_bottom: u8;
         static __exc_stack_top: u8;
+        static __secondary_stack_bottom: u8;
+        static __secondary_stack_top: u8;
+        static __secondary_exc_stack_bottom: u8;
+        static __secondary_exc_stack_top: u8;
         static __image_end: u8;
     }
     let at = |symbol: *const u8| symbol as u64;
@@ -67,7 +75,9 @@ pub fn layout() -> Layout {
         data: span(&raw const __rodata_end, &raw const __stack_guard),
         stack: span(&raw const __stack_bottom, &raw const __stack_top),
         exception_stack: span(&raw const __exc_stack_bottom, &raw const __exc_stack_top),
-        uninit: span(&raw const __exc_stack_top, &raw const __image_end),
+        secondary_stack: span(&raw const __secondary_stack_bottom, &raw const __secondary_stack_top),
+        secondary_exception_stack: span(&raw const __secondary_exc_stack_bottom, &raw const __secondary_exc_stack_top),
+        uninit: span(&raw const __secondary_exc_stack_top, &raw const __image_end),
         image: span(&raw const _start, &raw const __image_end),
     }
 }

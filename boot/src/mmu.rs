@@ -8,7 +8,7 @@
 #[cfg(target_os = "none")]
 mod target {
     use crate::layout::layout;
-    use crate::page_table::{MapError, Mapper, Rights, Table};
+    use crate::page_table::{MapError, Mapper, PAGE_BYTES, Rights, Table};
     use core::cell::UnsafeCell;
 
     /// Low-peripheral window of the BCM2711, 64 MiB below 4 GiB (Linux bcm2711.dtsi, Circle).
@@ -51,6 +51,8 @@ mod target {
             (parts.data, Rights::Data),
             (parts.stack, Rights::Data),
             (parts.exception_stack, Rights::Data),
+            (parts.secondary_stack, Rights::Data),
+            (parts.secondary_exception_stack, Rights::Data),
             (parts.uninit, Rights::Data),
         ];
         // SAFETY: the only core that runs, before interrupts exist.
@@ -87,7 +89,27 @@ mod target {
         aarch64_cpu::asm::barrier::isb(aarch64_cpu::asm::barrier::SY);
         result
     }
+
+    /// Takes pages out of the running map again, for all cores.
+    ///
+    /// # Safety
+    /// Nobody may use the range any more, and as [`extend`].
+    pub unsafe fn retract(start: u64, bytes: u64) {
+        // SAFETY: single caller, by this function's own contract.
+        unsafe {
+            with_mapper(|map| map.unmap(start, bytes));
+        }
+        // The walkers of all cores must see the stores before translations are dropped, and the drop must be complete
+        // before this core goes on (Arm ARM, D8 "TLB maintenance").
+        aarch64_cpu::asm::barrier::dsb(aarch64_cpu::asm::barrier::ISHST);
+        for page in (start..start + bytes).step_by(PAGE_BYTES as usize) {
+            // SAFETY: drops translations only; those of ranges that are mapped are made again from the tables.
+            unsafe { core::arch::asm!("tlbi vaae1is, {}", in(reg) page >> 12, options(nostack, preserves_flags)) };
+        }
+        aarch64_cpu::asm::barrier::dsb(aarch64_cpu::asm::barrier::ISH);
+        aarch64_cpu::asm::barrier::isb(aarch64_cpu::asm::barrier::SY);
+    }
 }
 
 #[cfg(target_os = "none")]
-pub use target::extend;
+pub use target::{extend, retract};

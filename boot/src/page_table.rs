@@ -92,8 +92,8 @@ impl core::error::Error for MapError {}
 
 /// Builds an identity map in a pool of tables. Entry 0 of the pool is the level 1 table.
 ///
-/// Only invalid entries become valid ones, so a map that is in use needs no TLB maintenance when
-/// it grows, only a barrier (`mmu::extend`).
+/// `map` makes only invalid entries valid, so a map that is in use needs no TLB maintenance when
+/// it grows, only a barrier (`mmu::extend`); `unmap` does (`mmu::retract`).
 pub struct Mapper<'a> {
     pool: &'a mut [Table],
     /// Physical address of `pool[0]`.
@@ -134,6 +134,23 @@ impl<'a> Mapper<'a> {
             }
         }
         Ok(())
+    }
+
+    /// Makes the pages of a range invalid. Ranges that were mapped in blocks, or not at all, stay as they are. The caller
+    /// drops the translations.
+    pub fn unmap(&mut self, start: u64, bytes: u64) {
+        for at in (start..start.saturating_add(bytes)).step_by(PAGE_BYTES as usize) {
+            let Some(level2) = self.table_below(0, index(at, 30)) else { continue };
+            let Some(level3) = self.table_below(level2, index(at, 21)) else { continue };
+            self.pool[level3].0[index(at, 12)] = 0;
+        }
+    }
+
+    /// Index in the pool of the table that `entry` of `table` points at.
+    fn table_below(&self, table: usize, entry: usize) -> Option<usize> {
+        let descriptor = self.pool[table].0[entry];
+        let is_table = descriptor & (VALID | TABLE_OR_PAGE) == VALID | TABLE_OR_PAGE;
+        is_table.then(|| ((descriptor & ADDRESS) - self.pool_pa) as usize / PAGE_BYTES as usize)
     }
 
     fn set_leaf(&mut self, table: usize, entry: usize, descriptor: u64) -> Result<(), MapError> {
@@ -227,6 +244,20 @@ mod tests {
         map.map(0x1000, 0x1000, Rights::Data).unwrap();
         assert_eq!(map.map(0x1000, 0x1000, Rights::Code), Err(MapError::Taken { address: 0x1000 }));
         assert_eq!(map.map(0x4000_0000, 0x1000, Rights::Data), Err(MapError::OutOfTables));
+    }
+
+    #[test]
+    fn a_page_goes_and_its_neighbours_stay() {
+        let mut tables = pool(8);
+        let mut map = Mapper::new(&mut tables, 0x10_0000, 0);
+        map.map(0, 0x3000, Rights::Data).unwrap();
+        map.map(0x20_0000, 0x20_0000, Rights::Data).unwrap();
+        map.unmap(0x1000, 0x1000);
+        map.unmap(0x20_0000, 0x1000);
+        map.unmap(0x8000_0000, 0x1000);
+        assert!(map.lookup(0).is_some() && map.lookup(0x1000).is_none() && map.lookup(0x2000).is_some());
+        assert!(map.lookup(0x20_0000).is_some(), "part of a block");
+        map.map(0x1000, 0x1000, Rights::Constant).unwrap();
     }
 
     #[test]

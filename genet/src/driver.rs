@@ -12,8 +12,8 @@ use crate::rx::{IndexLost, RxQueue};
 use crate::settings::{FrameStamp, Pause, Posted, RING_SIZE, RxMode, RxRing, RxSettings};
 use crate::tx::TxQueue;
 use crate::{
-    BringUpError, Clock, Counters, DmaMemory, Engine, LinkState, Registers, Speed, check_revision, descriptor,
-    interrupt,
+    BringUpError, Clock, Counters, DmaMemory, Engine, LinkState, Registers, Speed, WatchPoints, check_revision,
+    descriptor, interrupt,
 };
 use phy::MdioBus;
 
@@ -194,6 +194,17 @@ impl<R: Registers, D: DmaMemory, C: Clock> Genet<R, D, C> {
             self.rx.open_batch(count, now_ns);
         }
         count.into()
+    }
+
+    /// What tells somebody else of frames in the ring that is in use.
+    pub fn watch_points(&self) -> WatchPoints {
+        WatchPoints::of(self.ring)
+    }
+
+    /// Free-running index, modulo 65536, of the frame that comes next.
+    #[inline]
+    pub fn next_index(&self) -> u16 {
+        self.rx.next_index()
     }
 
     /// Of the frame handed out last.

@@ -63,6 +63,11 @@ impl RxSource {
         }
     }
 
+    /// Offset of the register that it latches in, and its bit.
+    pub(crate) const fn latch(self) -> (u32, u32) {
+        (self.controller + STAT, self.bit)
+    }
+
     /// Masks it. It goes on latching.
     pub(crate) fn mask<R: Registers>(self, regs: &R) {
         regs.write(self.controller + MASK_SET, self.bit);

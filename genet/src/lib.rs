@@ -29,6 +29,7 @@ mod regs;
 mod rx;
 mod settings;
 mod tx;
+mod watch;
 
 #[cfg(test)]
 mod tests;
@@ -46,3 +47,4 @@ pub use phy::{Clock, LinkMode, LinkSettings, LinkState, PhyError, Speed};
 pub use settings::{
     ApplyError, FrameStamp, MAX_THRESHOLD, Pause, Posted, RING_SIZE, RxMode, RxReadback, RxRing, RxSettings,
 };
+pub use watch::WatchPoints;

@@ -160,6 +160,12 @@ impl<D: DmaMemory> RxQueue<D> {
         self.ring
     }
 
+    /// Index of the frame to hand out next.
+    #[inline]
+    pub(crate) fn next_index(&self) -> u16 {
+        self.next
+    }
+
     /// When and how large: the frame handed out last.
     #[inline]
     pub(crate) fn stamp(&self) -> FrameStamp {
@@ -208,6 +214,7 @@ impl<D: DmaMemory> RxQueue<D> {
         while self.available > 0 {
             let slot = (self.next as u8).wrapping_add(self.slot_offset);
             let word = regs.read(rdma::descriptor(slot));
+            self.stamp.index = self.next;
             self.next = self.next.wrapping_add(1);
             self.available -= 1;
             let Some(bytes) = descriptor::received_bytes(word) else {

@@ -173,6 +173,10 @@ impl RxReadback {
 /// When and how large: of the frame that [`receive`](smoltcp::phy::Device::receive) handed out last.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct FrameStamp {
+    /// Its free-running index in the ring, modulo 65536.
+    pub index: u16,
+    /// When the hardware put it into the ring, ns, if somebody watched. The driver leaves it to whoever did.
+    pub arrival_ns: Option<u64>,
     /// When the interrupt for its batch was entered (in poll mode: when it was found), ns.
     pub irq_ns: u64,
     /// Length without FCS.

@@ -65,6 +65,8 @@ pub enum Crash {
     Abort,
     /// Allocations until the heap is used up.
     Heap,
+    /// The core that watches arrivals fails.
+    Watcher,
 }
 
 /// One line of `help`.
@@ -97,15 +99,20 @@ pub const COMMANDS: [Entry; 15] = [
     entry("reprint", "[N | N-M]", "the kept records again: all, number N, or N to M"),
     entry("log", "[LEVEL]", "how much is logged: off, error, warn, info, debug or trace"),
     entry("reboot", "", "resets the board"),
-    entry("crash", "KIND", "fails on purpose, to try watchdog and reports: wedge, panic, abort or heap"),
+    entry("crash", "KIND", "fails on purpose, to try watchdog and reports: wedge, panic, abort, heap or watcher"),
 ];
 
 /// Blocks of registers that `regs` knows, as in `found` records. The PHY has a command of its own.
 pub const BLOCKS: [&str; 9] = ["sys", "ext", "intrl2", "rbuf", "tbuf", "umac", "rdma", "tdma", "hfb"];
 const LEVELS: [&str; 6] = ["off", "error", "warn", "info", "debug", "trace"];
-const CRASHES: [(&str, Crash); 4] =
-    [("wedge", Crash::Wedge), ("panic", Crash::Panic), ("abort", Crash::Abort), ("heap", Crash::Heap)];
-const CRASH_NAMES: [&str; 4] = ["wedge", "panic", "abort", "heap"];
+const CRASHES: [(&str, Crash); 5] = [
+    ("wedge", Crash::Wedge),
+    ("panic", Crash::Panic),
+    ("abort", Crash::Abort),
+    ("heap", Crash::Heap),
+    ("watcher", Crash::Watcher),
+];
+const CRASH_NAMES: [&str; 5] = ["wedge", "panic", "abort", "heap", "watcher"];
 const CLEAR: &str = "clear";
 /// Names of the presets.
 static PRESET_NAMES: [&str; PRESETS.len()] = {

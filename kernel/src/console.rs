@@ -9,7 +9,7 @@ use crate::board::mailbox::Mailbox;
 use crate::board::property::Tag;
 use crate::board::uart::{self, Console};
 use crate::board::watchdog;
-use crate::commands::{self, Command, CommandError};
+use crate::commands::{self, Command, CommandError, Crash};
 use crate::crash::crash;
 use crate::found::Found;
 use crate::irq::{self, GenetRegisters};
@@ -161,6 +161,12 @@ impl<'a> Desk<'a> {
                 let _ = writeln!(Console, "log: {}", level_word());
             }
             Command::Reboot => reboot(),
+            Command::Crash(Crash::Watcher) => {
+                let _ = writeln!(Console, "failing on purpose: {:?}", Crash::Watcher);
+                if let Ok(port) = &mut self.port {
+                    port.fail_watcher();
+                }
+            }
             Command::Crash(kind) => crash(kind),
         }
     }

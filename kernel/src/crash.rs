@@ -21,11 +21,8 @@ pub fn crash(kind: Crash) {
         Crash::Wedge => loop {
             aarch64_cpu::asm::wfe();
         },
-        Crash::Abort => {
-            // SAFETY: nothing is mapped above 4 GiB (image, device tree, peripherals and the kept page are below), so this
-            // reads nothing: the exception that it raises is what was asked for. Page 0 may hold the device tree.
-            unsafe { (UNMAPPED as *const u64).read_volatile() };
-        }
+        Crash::Abort => abort(),
+        Crash::Watcher => {} // the port's
         Crash::Heap => {
             let mut hoard = alloc::vec::Vec::new();
             loop {
@@ -33,4 +30,11 @@ pub fn crash(kind: Crash) {
             }
         }
     }
+}
+
+/// Reads where nothing is.
+pub fn abort() {
+    // SAFETY: nothing is mapped above 4 GiB (image, device tree, peripherals and the kept page are below), so this
+    // reads nothing: the exception that it raises is what was asked for. Page 0 may hold the device tree.
+    unsafe { (UNMAPPED as *const u64).read_volatile() };
 }

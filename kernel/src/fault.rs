@@ -1,8 +1,11 @@
 //! Unexpected exceptions and panics: remember the first line, report on the UART, then reset by watchdog.
+//!
+//! On core 1, which only watches, they end nothing: it leaves a note for core 0 and stops.
 
 use crate::arch::{counter, interrupts};
 use crate::board::{mmio, uart::FaultConsole, watchdog};
 use crate::mem::{heap, kept};
+use crate::watch::core1;
 use boot::ExceptionFrame;
 use boot::layout::layout;
 use core::fmt::{self, Write};
@@ -19,6 +22,19 @@ static DEPTH: AtomicU32 = AtomicU32::new(0);
 /// Called by boot's vectors for everything that is not an interrupt.
 #[unsafe(no_mangle)]
 extern "C" fn kernel_exception(frame: &mut ExceptionFrame) {
+    if core1::is_here() {
+        // SAFETY: this is core 1.
+        unsafe {
+            core1::fail(format_args!(
+                "{} at image + {:#x}, esr {:#010x}, far {:#x}, called from image + {:#x}",
+                frame.describe(),
+                frame.elr.wrapping_sub(layout().image.start),
+                frame.esr,
+                frame.far,
+                frame.x[30].wrapping_sub(layout().image.start)
+            ))
+        }
+    }
     if (frame.is_data_abort() || frame.is_serror()) && mmio::probe_failed() {
         if frame.is_data_abort() {
             frame.elr += 4; // past the load; an SError comes after it
@@ -49,6 +65,10 @@ extern "C" fn kernel_exception(frame: &mut ExceptionFrame) {
 
 #[panic_handler]
 fn on_panic(info: &PanicInfo<'_>) -> ! {
+    if core1::is_here() {
+        // SAFETY: this is core 1.
+        unsafe { core1::fail(format_args!("panic: {info}")) }
+    }
     // One line: what comes first is what is remembered.
     match info.location() {
         Some(at) => report(format_args!("*** PANIC: {} at {at}\n", info.message()), heap_line),
@@ -69,7 +89,7 @@ fn report(head: fmt::Arguments<'_>, body: impl FnOnce(&mut FaultConsole)) -> ! {
     let depth = DEPTH.fetch_add(1, Ordering::SeqCst);
     let mut unfit = false;
     if depth == 0 {
-        // SAFETY: interrupts are masked and this function never returns to the program; no other core runs.
+        // SAFETY: interrupts are masked and this function never returns to the program; the other core takes no lock.
         unfit = unsafe { kept::fault(head) };
     }
     if !unfit {

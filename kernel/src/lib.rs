@@ -31,3 +31,4 @@ pub mod logger;
 pub mod mem;
 #[cfg(target_os = "none")]
 pub mod port;
+pub mod watch;

@@ -4,8 +4,9 @@ use crate::arch::{counter, interrupts};
 use crate::board::{uart, watchdog};
 use crate::irq::{self, GenetRegisters};
 use crate::mem::dma::DmaRegion;
+use crate::watch::clock::ArrivalClock;
 use genet::{ApplyError, FrameStamp, Genet, LinkState, RxMode, RxReadback, RxSettings};
-use netbench::{Load, Port, Totals};
+use netbench::{Load, Port, Totals, Watched};
 use phy::{Advertise, Bcm54210e, Clock, LinkSettings, PhyError, StartAction};
 use smoltcp::phy::{Device, DeviceCapabilities};
 use smoltcp::time::Instant;
@@ -47,6 +48,7 @@ pub struct BoardPort {
     /// Interrupt lines whose failure was told.
     told_lines: u32,
     idle_cycles: u64,
+    arrivals: ArrivalClock,
 }
 
 impl BoardPort {
@@ -64,12 +66,18 @@ impl BoardPort {
             mdio_errors: 0,
             told_lines: 0,
             idle_cycles: 0,
+            arrivals: ArrivalClock::default(),
         })
     }
 
     /// Receive settings as the hardware holds them now.
     pub fn settings(&self) -> RxReadback {
         unmasked_by_event(self.genet.read_back())
+    }
+
+    /// Makes the core that watches fail, to see what comes of it.
+    pub fn fail_watcher(&mut self) {
+        self.arrivals.fail_on_purpose();
     }
 
     /// MDIO transactions that failed since bring-up.
@@ -131,6 +139,7 @@ impl Port for BoardPort {
 
     fn wait(&mut self, deadline_ns: u64) {
         self.genet.end_batch();
+        self.arrivals.forget(self.genet.next_index());
         irq::turn();
         let now = counter::now_ns();
         watchdog::feed(now);
@@ -171,8 +180,26 @@ impl Port for BoardPort {
     }
 
     #[inline]
-    fn last_stamp(&self) -> FrameStamp {
-        self.genet.last_stamp()
+    fn last_stamp(&mut self) -> FrameStamp {
+        let mut stamp = self.genet.last_stamp();
+        match self.mode {
+            RxMode::Interrupt => self.arrivals.stamp(&mut stamp),
+            RxMode::Poll => stamp.arrival_ns = Some(stamp.irq_ns), // the loop sees them come
+        }
+        stamp
+    }
+
+    fn watch(&mut self, on: bool) -> bool {
+        if !on {
+            self.arrivals.park();
+            return false;
+        }
+        // Two cores that poll one register would disturb each other for nothing.
+        self.mode == RxMode::Interrupt && self.arrivals.start(self.genet.watch_points())
+    }
+
+    fn watched(&self) -> Watched {
+        self.arrivals.report()
     }
 
     fn apply(&mut self, want: &RxSettings) -> Result<RxReadback, ApplyError> {

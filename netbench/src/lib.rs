@@ -14,6 +14,7 @@
 extern crate alloc;
 
 mod bench;
+mod clocks;
 pub mod failure;
 mod found;
 pub mod http;
@@ -48,8 +49,21 @@ pub trait Port: smoltcp::phy::Device {
     /// has drained, or `deadline_ns`; opens the next batch. In poll mode: looks once and returns.
     fn wait(&mut self, deadline_ns: u64);
 
-    /// Of the frame that was handed out last.
-    fn last_stamp(&self) -> FrameStamp;
+    /// Of the frame that was handed out last. Asked once for a frame, in the order in which they came.
+    fn last_stamp(&mut self) -> FrameStamp;
+
+    /// Starts the arrival clock, a core that watches the receive ring, or parks it. True: it runs, and stamps have the
+    /// arrival until it is parked. Parked it reads no device; before anything else that touches the ring it must be.
+    /// In poll mode stamps have the arrival without it: whoever polls sees the frames come.
+    fn watch(&mut self, on: bool) -> bool {
+        let _ = on;
+        false
+    }
+
+    /// What the arrival clock saw since it was started.
+    fn watched(&self) -> Watched {
+        Watched::default()
+    }
 
     /// Writes receive settings and reads them back.
     fn apply(&mut self, want: &RxSettings) -> Result<RxReadback, ApplyError>;
@@ -174,6 +188,21 @@ impl Totals {
             busy_ns: load.busy_ns,
         }
     }
+}
+
+/// What the arrival clock saw of a window, beside the arrivals.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Watched {
+    /// Frames whose arrival is not known, those before watching began not counted.
+    pub missed: u64,
+    /// Changes that there was no room for.
+    pub lost: u64,
+    /// Times that the receive interrupt was latched.
+    pub latches: u64,
+    /// How long the first frame of each had waited for it, on average, ns.
+    pub latch_mean_ns: Option<u64>,
+    /// Longest of these times, ns.
+    pub latch_max_ns: Option<u64>,
 }
 
 /// The part of [`Totals`] that costs nothing to read.

@@ -44,6 +44,10 @@ pub struct Interval {
 /// Counts a window.
 #[derive(Debug)]
 pub(crate) struct Meter {
+    /// Spacing at the arrival in the ring.
+    pub arrival: Histogram,
+    /// From each frame's arrival to the interrupt that fetched it; 0 for one that came after that interrupt.
+    pub irq_delay: Histogram,
     /// Spacing at the interrupt.
     pub irq: Histogram,
     /// Spacing as delivered.
@@ -66,6 +70,8 @@ pub(crate) struct Meter {
     interval_start_ns: u64,
     before: Sums,
     load: Load,
+    /// Arrival of the flow's frame before, if it is known.
+    spacing_arrival_ns: Option<u64>,
     spacing_irq_ns: u64,
     spacing_deliver_ns: u64,
 }
@@ -74,6 +80,8 @@ impl Meter {
     /// Allocates the histograms.
     pub fn new() -> Meter {
         Meter {
+            arrival: Histogram::new(),
+            irq_delay: Histogram::new(),
             irq: Histogram::new(),
             deliver: Histogram::new(),
             sums: Sums::default(),
@@ -89,6 +97,7 @@ impl Meter {
             interval_start_ns: 0,
             before: Sums::default(),
             load: Load::default(),
+            spacing_arrival_ns: None,
             spacing_irq_ns: 0,
             spacing_deliver_ns: 0,
         }
@@ -96,6 +105,8 @@ impl Meter {
 
     /// Opens a window of `length_ns` at `start_ns`.
     pub fn start(&mut self, start_ns: u64, length_ns: u64, load: Load) {
+        self.arrival.clear();
+        self.irq_delay.clear();
         self.irq.clear();
         self.deliver.clear();
         self.sums = Sums::default();
@@ -107,6 +118,7 @@ impl Meter {
         self.interval_end_ns = start_ns + length_ns / INTERVALS as u64;
         self.before = Sums::default();
         self.load = load;
+        self.spacing_arrival_ns = None;
         (self.spacing_irq_ns, self.spacing_deliver_ns) = (0, 0);
     }
 
@@ -177,7 +189,14 @@ impl Sink for Meter {
         }
         self.last_irq_ns = stamp.irq_ns;
         self.last_deliver_ns = now_ns;
+        if let Some(arrival_ns) = stamp.arrival_ns {
+            self.irq_delay.add(stamp.irq_ns.saturating_sub(arrival_ns));
+        }
         if flow == SPACING_FLOW {
+            if let (Some(before_ns), Some(arrival_ns)) = (self.spacing_arrival_ns, stamp.arrival_ns) {
+                self.arrival.add(arrival_ns - before_ns);
+            }
+            self.spacing_arrival_ns = stamp.arrival_ns;
             if self.spacing_deliver_ns != 0 {
                 self.irq.add(stamp.irq_ns.saturating_sub(self.spacing_irq_ns));
                 self.deliver.add(now_ns - self.spacing_deliver_ns);
@@ -201,7 +220,7 @@ mod tests {
     use super::*;
 
     fn frame(meter: &mut Meter, flow: usize, irq_ns: u64, now_ns: u64) {
-        meter.payload(flow, 1460, FrameStamp { irq_ns, bytes: 1514 }, now_ns);
+        meter.payload(flow, 1460, FrameStamp { irq_ns, bytes: 1514, ..FrameStamp::default() }, now_ns);
     }
 
     #[test]

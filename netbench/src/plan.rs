@@ -135,6 +135,7 @@ impl Plan {
             window_b: DEFAULT_WINDOW_B,
             ack_delay_ms: 0,
             burden_ns: 0,
+            watch: true,
         };
         Point { preset, is_preset: true, setup, rep: 1 }
     }

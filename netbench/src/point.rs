@@ -26,6 +26,8 @@ pub struct Setup {
     pub ack_delay_ms: u16,
     /// Time that is spent on each frame in addition, ns: an experiment on what the processor's speed does.
     pub burden_ns: u32,
+    /// Another core watches frames arrive.
+    pub watch: bool,
 }
 
 /// One point in its place in the order.
@@ -167,6 +169,7 @@ pub(crate) fn workload(r: &mut Fields<'_>, point: &Point) {
     r.num("flows", point.setup.flows);
     r.num("window_b", point.setup.window_b);
     r.num("ack_ms", point.setup.ack_delay_ms);
+    r.num("watch", point.setup.watch);
 }
 
 /// Adds the parameters as the hardware holds them.

@@ -6,7 +6,7 @@ use crate::plan::Plan;
 use crate::point::{self, Point};
 use crate::record::Recorder;
 use crate::stats::{Histogram, Quantiles, SUSPECT_SPACING_NS};
-use crate::{LinkState, RxReadback, Totals};
+use crate::{LinkState, RxMode, RxReadback, Totals, Watched};
 use core::fmt::Write;
 
 /// One timeout tick, ns (8.192 us: 1024 cycles of a 125 MHz clock).
@@ -55,6 +55,12 @@ pub struct Figures {
     pub irqs: u64,
     /// Receive interrupts in a second.
     pub irqs_per_s: u64,
+    /// Spacing at the arrival in the ring, if somebody watched.
+    pub arrival: Option<Quantiles>,
+    /// From a frame's arrival to the interrupt that fetched it.
+    pub irq_delay: Option<Quantiles>,
+    /// What the arrival clock saw; `None` without one.
+    pub watched: Option<Watched>,
     /// Spacing at the interrupt.
     pub irq: Option<Quantiles>,
     /// Spacing as delivered.
@@ -115,6 +121,9 @@ impl Figures {
             frames: meter.sums.frames,
             irqs,
             irqs_per_s: (irqs as u128 * 1_000_000_000 / window_ns as u128) as u64,
+            arrival: meter.arrival.quantiles(),
+            irq_delay: meter.irq_delay.quantiles().filter(|_| got.is_some_and(|got| got.mode == RxMode::Interrupt)),
+            watched: None,
             irq: meter.irq.quantiles(),
             deliver: meter.deliver.quantiles(),
             near_suspect_ppm: meter.irq.near_ppm(SUSPECT_SPACING_NS),
@@ -166,7 +175,8 @@ pub(crate) fn record_window(recorder: &mut Recorder, out: &mut dyn Write, id: u3
             r.num("busy_ns", interval.busy_ns);
         });
     }
-    for (which, histogram) in [("irq", &meter.irq), ("deliver", &meter.deliver), ("latency", rtt)] {
+    let arrival = ("arrival", &meter.arrival);
+    for (which, histogram) in [arrival, ("irq", &meter.irq), ("deliver", &meter.deliver), ("latency", rtt)] {
         if histogram.total() == 0 {
             continue;
         }
@@ -205,11 +215,23 @@ pub(crate) fn record_result(recorder: &mut Recorder, out: &mut dyn Write, result
         r.num("frames", f.frames);
         r.num("irqs", f.irqs);
         r.maybe("frames_per_irq_milli", (f.frames * 1000).checked_div(f.irqs));
-        for (clock, quantiles) in [("irq", f.irq), ("deliver", f.deliver)] {
+        for (clock, quantiles) in [("arrival", f.arrival), ("irq", f.irq), ("deliver", f.deliver)] {
             let Some(q) = quantiles else { continue };
             for (name, value) in [("p50", q.p50_ns), ("p90", q.p90_ns), ("p99", q.p99_ns), ("max", q.max_ns)] {
                 r.num(&alloc::format!("{clock}_{name}_ns"), value);
             }
+        }
+        if let Some(q) = f.irq_delay {
+            r.num("irq_delay_p50_ns", q.p50_ns);
+            r.num("irq_delay_p90_ns", q.p90_ns);
+            r.num("irq_delay_max_ns", q.max_ns);
+        }
+        if let Some(watched) = &f.watched {
+            r.num("latches", watched.latches);
+            r.maybe("latch_mean_ns", watched.latch_mean_ns);
+            r.maybe("latch_max_ns", watched.latch_max_ns);
+            r.num("arrivals_missed", watched.missed);
+            r.num("arrivals_lost", watched.lost);
         }
         r.num("near_33554us_ppm", f.near_suspect_ppm);
         r.maybe("near_timeout_ppm", f.near_timeout_ppm);

@@ -117,6 +117,7 @@ impl Sweep {
         self.transfer.open(&mut self.net, port, point.setup.flows, &mut Ignore)?;
         self.first_body_ns.get_or_insert(port.now_ns());
         self.warm_up(port, plan)?;
+        let watching = point.setup.watch && port.watch(true);
         let before = port.totals();
         let start_ns = port.now_ns();
         let load = port.load();
@@ -124,9 +125,11 @@ impl Sweep {
         let ended = self.window(port, plan, start_ns);
         let end_ns = port.now_ns();
         let load = port.load();
+        port.watch(false);
         self.meter.finish(end_ns, load);
         let after = port.totals();
         let mut figures = Figures::new(&self.meter, end_ns - start_ns, &before, &after, Some(&got));
+        figures.watched = watching.then(|| port.watched());
         let failure = match ended {
             Ended::Failed(failure) => Some(failure),
             Ended::Done => (figures.frames == 0).then_some(Failure::HttpEnded),

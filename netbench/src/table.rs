@@ -1,5 +1,6 @@
 //! The table that a session ends with: one row a run, at most 100 columns.
 
+use crate::clocks;
 use crate::result::RunResult;
 use alloc::format;
 use alloc::string::String;
@@ -29,6 +30,7 @@ pub fn print(out: &mut dyn Write, results: &[RunResult], is_virtual: bool) -> fm
         }
         writeln!(out)?;
     }
+    clocks::print(out, results)?;
     for result in results.iter().filter(|r| r.failure.is_some()) {
         if let Some(failure) = &result.failure {
             writeln!(out, "  {}: {}: {failure}", label(result), failure.rc())?;
@@ -38,7 +40,7 @@ pub fn print(out: &mut dyn Write, results: &[RunResult], is_virtual: bool) -> fm
 }
 
 /// The preset's name, or the number of the run for what is none.
-fn label(result: &RunResult) -> String {
+pub(crate) fn label(result: &RunResult) -> String {
     if result.point.is_preset { result.point.preset.name.into() } else { format!("#{}", result.id) }
 }
 
@@ -79,7 +81,7 @@ fn tenth(tenths: u64) -> String {
 }
 
 /// Mbit/s in at most four characters: `0.31`, `61.9`, `948`.
-fn mbit(bps: u64) -> String {
+pub(crate) fn mbit(bps: u64) -> String {
     match bps / 1_000_000 {
         0..10 => format!("{}.{:02}", bps / 1_000_000, bps / 10_000 % 100),
         10..100 => format!("{}.{}", bps / 1_000_000, bps / 100_000 % 10),
@@ -98,7 +100,7 @@ fn count(n: u64) -> String {
 }
 
 /// A time in at most five characters: `820n`, `12.3u`, `33.6m`, `1.2s`.
-fn time(ns: u64) -> String {
+pub(crate) fn time(ns: u64) -> String {
     let (value, unit, scale) = match ns {
         0..1_000 => return format!("{ns}n"),
         1_000..1_000_000 => (ns, 'u', 1_000),

@@ -282,7 +282,7 @@ impl Transfer {
 
     /// Finds the flow that the last frame was for and consumes what it brought.
     #[inline]
-    fn collect<P: Port, S: Sink>(&mut self, net: &mut Net, port: &P, now_ns: u64, sink: &mut S) {
+    fn collect<P: Port, S: Sink>(&mut self, net: &mut Net, port: &mut P, now_ns: u64, sink: &mut S) {
         // A frame is for one flow, and mostly for the same as the one before.
         let last = self.last;
         if self.collect_from(last, net, port, now_ns, sink) {
@@ -301,7 +301,7 @@ impl Transfer {
         &mut self,
         index: usize,
         net: &mut Net,
-        port: &P,
+        port: &mut P,
         now_ns: u64,
         sink: &mut S,
     ) -> bool {
@@ -325,7 +325,7 @@ impl Transfer {
     }
 
     /// Consumes what is queued without measuring it.
-    fn collect_all<P: Port, S: Sink>(&mut self, net: &mut Net, port: &P, sink: &mut S) {
+    fn collect_all<P: Port, S: Sink>(&mut self, net: &mut Net, port: &mut P, sink: &mut S) {
         for index in 0..self.active {
             self.collect_from(index, net, port, 0, sink);
         }

@@ -40,7 +40,6 @@ impl<F: RegisterLongName> Register<F> {
     }
 
     /// Its byte offset.
-    #[cfg(test)]
     pub const fn offset(&self) -> u32 {
         self.offset
     }

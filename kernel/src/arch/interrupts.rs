@@ -62,7 +62,7 @@ impl<T> IrqLock<T> {
     /// interrupted by the fault) it is taken all the same.
     ///
     /// # Safety
-    /// No other core may run, and the code that held the lock must never go on.
+    /// No other core may take the lock, and the code that held it must never go on.
     pub unsafe fn seize<R>(&self, f: impl FnOnce(&mut T) -> R) -> R {
         without(|| {
             if self.0.try_lock().is_none() {

@@ -112,6 +112,7 @@ pub(crate) static AXES: &[Axis] = &[
     workload("gb.window_b", 4_096..=1_048_576, |s, v| s.window_b = v),
     workload("gb.ack_ms", 0..=500, |s, v| s.ack_delay_ms = v as u16),
     workload("gb.burden_ns", 0..=1_000_000, |s, v| s.burden_ns = v as u32),
+    workload("gb.watch", WORDS_ONLY, |s, v| s.watch = v == 1).or(&[("on", 1), ("off", 0)]),
 ];
 
 impl Axis {
@@ -213,8 +214,15 @@ mod tests {
     #[test]
     fn every_word_and_end_of_a_range_can_be_put_in() {
         let preset = &crate::presets::PRESETS[0];
-        let setup =
-            Setup { rx: preset.settings, link: preset.link, flows: 1, window_b: 4096, ack_delay_ms: 0, burden_ns: 0 };
+        let setup = Setup {
+            rx: preset.settings,
+            link: preset.link,
+            flows: 1,
+            window_b: 4096,
+            ack_delay_ms: 0,
+            burden_ns: 0,
+            watch: true,
+        };
         for axis in AXES {
             let mut seen = vec![setup];
             let numbers = [*axis.range.start(), *axis.range.end()].into_iter().filter(|v| axis.range.contains(v));

@@ -567,6 +567,10 @@ fn told(comparison: &Comparison) -> Vec<(&'static str, u64)> {
     for (key, gap) in [("gap_with_ns", comparison.with.gap_ns()), ("gap_without_ns", comparison.without.gap_ns())] {
         figures.extend(gap.map(|gap| (key, gap)));
     }
+    let (with, without) = (comparison.with.irq_delay_ns(), comparison.without.irq_delay_ns());
+    for (key, delay) in [("irq_delay_p50_with_ns", with), ("irq_delay_p50_without_ns", without)] {
+        figures.extend(delay.map(|delay| (key, delay)));
+    }
     figures
 }
 

@@ -15,10 +15,12 @@ pub use hypothesis::{Hypothesis, State};
 pub use judge::{Judgement, Verdict};
 
 use crate::bench::Bench;
+use crate::clocks::Cost;
 use crate::failure::Failure;
 use crate::plan::{Plan, WINDOW_MEMORY_BYTES};
 use crate::point::{Point, Setup};
 use crate::record::Recorder;
+use crate::result::RunResult;
 use crate::run::Outcome;
 use crate::sweep::drain;
 use crate::{Console, Port};
@@ -37,6 +39,8 @@ const WARMUP_MS: u64 = 800;
 const WINDOW_MS: u64 = 500;
 /// Frames that end a window early if the plan names no number: 0.1 s of a full gigabit link.
 const WINDOW_FRAMES: u64 = 8_000;
+/// Added time a frame from which watching arrivals is not worth it, thousandths.
+const DEAR_MILLI: i64 = 100;
 /// Small requests timed after each window if the plan names no number.
 const RTT_PROBES: u32 = 2;
 
@@ -46,10 +50,12 @@ struct OnBench<'b, 'a, P, C> {
     runs: u32,
     failed: u32,
     heap_b: Option<u64>,
+    /// Nothing more can be measured, which the judge is to hear.
+    failure: Option<Failure>,
 }
 
-impl<P: Port, C: Console> Trial for OnBench<'_, '_, P, C> {
-    fn run(&mut self, point: &Point) -> Result<Option<Sample>, Failure> {
+impl<P: Port, C: Console> OnBench<'_, '_, P, C> {
+    fn measure(&mut self, point: &Point) -> Result<Option<RunResult>, Failure> {
         let ids = self.bench.announce(core::slice::from_ref(point));
         let Some(id) = ids.first() else { return Ok(None) };
         let run = self.bench.measure(*id, point)?;
@@ -68,7 +74,34 @@ impl<P: Port, C: Console> Trial for OnBench<'_, '_, P, C> {
             (None, None) => writeln!(self.bench.console, "nothing"),
         };
         self.bench.stopped()?;
-        Ok(sample)
+        Ok(Some(run))
+    }
+
+    /// One run with the arrival clock and one without: what it costs. It stays on if that is little, unless the plan says
+    /// what is wanted.
+    fn price_watching(&mut self, subject: &mut Point) -> Result<(), Failure> {
+        if !subject.setup.watch || self.bench.plan.names("gb.watch") {
+            return Ok(());
+        }
+        let with = self.measure(subject)?.and_then(|run| run.figures);
+        let Some(with) = with.filter(|figures| figures.watched.is_some()) else { return Ok(()) };
+        subject.setup.watch = false;
+        let without = self.measure(subject)?.and_then(|run| run.figures);
+        let Some(without) = without else { return Ok(()) };
+        let cost = Cost(&with, &without);
+        subject.setup.watch = cost.milli().is_some_and(|milli| milli <= DEAR_MILLI);
+        let then = if subject.setup.watch { "it stays on" } else { "too much, it stays off" };
+        let _ = writeln!(self.bench.console, "watching when frames arrive costs {cost}: {then}");
+        Ok(())
+    }
+}
+
+impl<P: Port, C: Console> Trial for OnBench<'_, '_, P, C> {
+    fn run(&mut self, point: &Point) -> Result<Option<Sample>, Failure> {
+        if let Some(failure) = self.failure.take() {
+            return Err(failure);
+        }
+        Ok(self.measure(point)?.as_ref().and_then(Sample::of))
     }
 
     fn say(&mut self, what: fmt::Arguments<'_>) {
@@ -126,13 +159,14 @@ fn on_bench<P: Port, C: Console>(
     console: &mut C,
     recorder: &mut Recorder,
     plan: &Plan,
-    subject: Point,
+    mut subject: Point,
     room: Room,
 ) -> Result<Judged, Failure> {
     let Setup { link, window_b, .. } = subject.setup;
     let mut bench = Bench::start(port, console, recorder, plan, link, room.many_flows, window_b)?;
     let _ = writeln!(bench.console, "GET {} from {}", bench.url, bench.address);
-    let mut trial = OnBench { bench: &mut bench, runs: 0, failed: 0, heap_b: None };
+    let mut trial = OnBench { bench: &mut bench, runs: 0, failed: 0, heap_b: None, failure: None };
+    trial.failure = trial.price_watching(&mut subject).err();
     let (judgement, failure) = Judge::new(&mut trial, subject, RxSettings::default(), room).judge();
     Ok((Some(judgement), trial.runs, trial.failed, trial.heap_b, failure))
 }

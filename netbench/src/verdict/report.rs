@@ -101,6 +101,10 @@ fn because(out: &mut dyn Write, verdict: &Verdict) -> fmt::Result {
             _ => {}
         }
     }
+    let delay = (figure(verdict, "irq_delay_p50_with_ns"), figure(verdict, "irq_delay_p50_without_ns"));
+    if let (Hypothesis::Coalescing, (Some(with), Some(without))) = (verdict.hypothesis, delay) {
+        write!(out, "half the frames wait {} for their interrupt, {} without; ", Time(with), Time(without))?;
+    }
     match (verdict.hypothesis, verdict.because) {
         (_, "link_full") => {
             write!(out, "{} of a link of {}: it is full", Rate(get("rate_bps")), Rate(get("link_bps")))

@@ -48,6 +48,8 @@ pub struct Sample {
     pub ns_per_frame: u64,
     /// Median of the spacings of at least 1 ms, ns, and how many there were.
     pub gap: Option<(u64, u64)>,
+    /// Median time from a frame's arrival to its interrupt, ns, if somebody watched.
+    pub irq_delay_ns: Option<u64>,
     /// Median round trip, ns.
     pub rtt_ns: Option<u64>,
 }
@@ -89,6 +91,7 @@ impl Sample {
             sample.busy_milli = f.busy_milli;
             sample.ns_per_frame = f.ns_per_frame.unwrap_or(0);
             sample.gap = f.long_gap;
+            sample.irq_delay_ns = f.irq_delay.map(|delay| delay.p50_ns);
             sample.rtt_ns = f.rtt_p50_ns;
         }
         Some(sample)
@@ -130,6 +133,12 @@ impl Series {
     pub fn gap_ns(&self) -> Option<u64> {
         let mut gaps: Vec<u64> = self.0.iter().filter_map(|s| s.gap.map(|gap| gap.0)).collect();
         crate::stats::median(&mut gaps)
+    }
+
+    /// Median of the samples' medians from arrival to interrupt, ns.
+    pub fn irq_delay_ns(&self) -> Option<u64> {
+        let mut delays: Vec<u64> = self.0.iter().filter_map(|s| s.irq_delay_ns).collect();
+        crate::stats::median(&mut delays)
     }
 
     /// How well the mean rate is known.

@@ -127,7 +127,7 @@ impl Port for Desk {
         }
     }
 
-    fn last_stamp(&self) -> FrameStamp {
+    fn last_stamp(&mut self) -> FrameStamp {
         self.attendant.genet().last_stamp()
     }
 

@@ -9,16 +9,28 @@
 //! As on the board (armstub8.S) a core waits on its word of page 0 without caches: it starts when memory itself has the
 //! word (stored and cleaned) and an event (SEV) comes. Images of others start core 0 only: their SEV is not looked for.
 //!
+//! Checked: what a core reads before its caches are on must have been cleaned (`cpu::watch_uncached_reads`); barriers and
+//! widths of its device accesses as those of core 0. Its stores before that are not.
+//!
 //! Not covered: bus contention between cores, spurious wake-ups from WFE, code that one core changes for another.
 
+use crate::cpu::Engine;
 use crate::machine::{Machine, Stop};
 use crate::seat::{Cpu, Rest};
 use crate::state::State;
+use unicorn_engine::{UcHookId, uc_error};
 
 /// How far a core may run ahead of another, ns.
 const SLICE_NS: u64 = 100;
 /// Spin-table word of core 0; eight bytes for each.
 const SPIN_TABLE: u64 = 0xd8;
+
+/// A core that was released.
+pub(crate) struct Secondary {
+    pub engine: Engine,
+    /// The hook on its reads, while its cache is off.
+    pub uncached: Option<UcHookId>,
+}
 
 impl State {
     /// The core executed SEV.
@@ -38,7 +50,11 @@ impl State {
                 self.released.push((core, at));
             }
         }
-        self.end_turn();
+        if !(self.others.is_empty() && self.released.is_empty()) {
+            // Before the next block.
+            self.cpu.turn_ends = self.cpu.cycles;
+            self.cpu.next_event = self.cpu.cycles;
+        }
     }
 
     /// The core executed the WFE at `pc`. True: it stops here until another one sends an event.
@@ -53,12 +69,6 @@ impl State {
         let until = self.cpu.next_event.min(self.cpu.cycles + self.base.cycles(longest_ns));
         self.cpu.sleep_until(until);
         false
-    }
-
-    /// The turn ends before the next block.
-    fn end_turn(&mut self) {
-        self.cpu.turn_ends = self.cpu.cycles;
-        self.cpu.next_event = self.cpu.cycles;
     }
 
     /// Gives the turn to the core that is furthest behind. False: all of them rest.
@@ -86,7 +96,7 @@ impl Machine {
             }
         }
         if self.state().others.is_empty() || self.state_mut().choose() {
-            return None;
+            return self.drop_hook().err().map(|error| self.dead(format!("the engine keeps a hook: {error:?}")));
         }
         match self.state().cpu.rest {
             Rest::Interrupt => self.sleep(),
@@ -94,12 +104,22 @@ impl Machine {
         }
     }
 
-    fn start_secondary(&mut self, core: u8, at: u64) -> Result<(), unicorn_engine::uc_error> {
+    /// The core whose turn it is has its cache on: what it reads need not be judged any more.
+    fn drop_hook(&mut self) -> Result<(), uc_error> {
+        let (number, cached) = (self.state().cpu.number, self.state().cpu.cached);
+        let Some((_, secondary)) = self.secondaries.iter_mut().find(|(core, _)| *core == number) else { return Ok(()) };
+        match secondary.uncached.take_if(|_| cached) {
+            Some(hook) => secondary.engine.remove_hook(hook),
+            None => Ok(()),
+        }
+    }
+
+    fn start_secondary(&mut self, core: u8, at: u64) -> Result<(), uc_error> {
         let state = self.state_mut();
         let cpu = Cpu { cycles: state.cpu.cycles, block_cycles: state.cpu.cycles, ..Cpu::new(core) };
         state.others.push(cpu);
-        let engine = self.another_engine(at)?;
-        self.secondaries.push((core, engine));
+        let secondary = self.another_engine(at)?;
+        self.secondaries.push((core, secondary));
         Ok(())
     }
 

@@ -4,7 +4,10 @@ use crate::order::Barrier;
 use crate::seat::Seat;
 use crate::state::{Halt, State};
 use crate::sysreg;
-use unicorn_engine::{Arch, Arm64Insn, Mode, Prot, RegisterARM64 as R, RegisterARM64CP as Cp, Unicorn, uc_error};
+use board::env::Finding;
+use unicorn_engine::{
+    Arch, Arm64Insn, HookType, Mode, Prot, RegisterARM64 as R, RegisterARM64CP as Cp, UcHookId, Unicorn, uc_error,
+};
 
 /// The engine with our state behind its hooks.
 pub type Engine = Unicorn<'static, Seat>;
@@ -17,6 +20,8 @@ const CORTEX_A72: i32 = 2;
 const SCR_EL3: u64 = 0x531;
 /// Longest stay of core 0 in one WFE, ns: an event stream would have about this period.
 const WFE_NS: u64 = 100_000;
+/// Uncleaned reads that are told of a core.
+const MAX_UNCACHED: usize = 8;
 /// A64 words of WFE and SEV.
 const WFE: u32 = 0xd503_205f;
 const SEV: u32 = 0xd503_209f;
@@ -150,6 +155,35 @@ pub fn watch_events(uc: &mut Engine, image: &[u8], at: u64) -> Result<(), uc_err
         uc.add_code_hook(address, address, |uc, _, _| uc.get_data_mut().send_event())?;
     }
     Ok(())
+}
+
+/// Judges what a core reads while its data cache is off, which comes from memory and not from another core's cache: it
+/// must have been cleaned, or be as it was loaded (`image`, at `at`).
+///
+/// The hook slows every access down: it is to be removed when the cache is on.
+pub fn watch_uncached_reads(uc: &mut Engine, image: Vec<u8>, at: u64) -> Result<UcHookId, uc_error> {
+    let end = uc.get_data().ram.bytes() - 1;
+    uc.add_mem_hook(HookType::MEM_READ, 0, end, move |uc, _, address, size, _| {
+        let state: &mut State = uc.get_data_mut();
+        if state.cpu.cached || state.cpu.findings.len() >= MAX_UNCACHED {
+            return true;
+        }
+        let size = size as u64;
+        let as_loaded = || {
+            let mut seen = vec![0; size as usize];
+            let loaded = address.checked_sub(at).and_then(|from| image.get(from as usize..(from + size) as usize));
+            state.ram.core_read(address, &mut seen) && loaded == Some(&seen)
+        };
+        if !state.ram.reached_memory(address, size).unwrap_or_else(as_loaded) {
+            let text = format!(
+                "core {} reads {address:#x} with its caches off, and it was not cleaned (block at {:#x})",
+                state.cpu.number, state.cpu.block_pc
+            );
+            let at_ns = state.now_ns();
+            state.cpu.findings.push(Finding { at_ns, device: "cache", text });
+        }
+        true
+    })
 }
 
 /// Addresses of WFE words in an image loaded at `at`.

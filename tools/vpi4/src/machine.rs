@@ -1,5 +1,6 @@
 //! The machine: a board, memory and one core, run until something ends it.
 
+use crate::cores::Secondary;
 use crate::cost::Cost;
 use crate::cpu::{self, Engine, EntryLevel};
 use crate::image::{Image, LOAD_ADDRESS};
@@ -148,7 +149,7 @@ pub struct Machine {
     /// Of the first core.
     engine: Engine,
     /// Of the cores that the firmware released.
-    pub(crate) secondaries: Vec<(u8, Engine)>,
+    pub(crate) secondaries: Vec<(u8, Secondary)>,
     config: MachineConfig,
     image: Image,
     reboots_left: u32,
@@ -261,16 +262,18 @@ impl Machine {
         self.engine.get_data_mut()
     }
 
-    /// An engine for a core that was released to `pc`.
-    pub(crate) fn another_engine(&self, pc: u64) -> Result<Engine, uc_error> {
-        start_core(self.engine.get_data().another(), &self.config, &self.image, pc, 0)
+    /// An engine for a core that was released to `pc`, its caches off.
+    pub(crate) fn another_engine(&self, pc: u64) -> Result<Secondary, uc_error> {
+        let mut engine = start_core(self.engine.get_data().another(), &self.config, &self.image, pc, 0)?;
+        let uncached = cpu::watch_uncached_reads(&mut engine, self.image.bytes.clone(), self.config.load_address)?;
+        Ok(Secondary { engine, uncached: Some(uncached) })
     }
 
     /// The engine of the core whose turn it is.
     fn current(&mut self) -> &mut Engine {
         let number = self.engine.get_data().cpu.number;
         match self.secondaries.iter_mut().find(|(core, _)| *core == number) {
-            Some((_, engine)) => engine,
+            Some((_, secondary)) => &mut secondary.engine,
             None => &mut self.engine,
         }
     }
@@ -281,7 +284,7 @@ impl Machine {
             return Some(stop);
         }
         let uc = self.current();
-        let pc = uc.get_data_mut().cpu.resume_at.take().map_or_else(|| uc.pc_read().unwrap_or(0), |pc| pc);
+        let pc = uc.get_data_mut().cpu.resume_at.take().unwrap_or_else(|| uc.pc_read().unwrap_or(0));
         let outcome = uc.emu_start(pc, 0, 0, 0);
         if let Some(halt) = uc.get_data_mut().halt.take() {
             return if halt == Halt::Turn { None } else { Some(self.stop(halt)) };
@@ -433,7 +436,12 @@ impl Machine {
         let mut all = self.earlier_findings.clone();
         all.extend_from_slice(state.board.findings());
         all.extend_from_slice(state.cpu.order.findings());
-        all.extend(state.others.iter().flat_map(|cpu| cpu.order.findings().iter().cloned()));
+        for cpu in &state.others {
+            all.extend_from_slice(cpu.order.findings());
+        }
+        for cpu in std::iter::once(&state.cpu).chain(&state.others) {
+            all.extend_from_slice(&cpu.findings);
+        }
         if self.config.foreign_tree.is_none() {
             all.extend_from_slice(state.width.findings());
         }

@@ -83,6 +83,9 @@ struct Args {
     /// Cost of a device write, ns.
     #[arg(long, default_value_t = 50, value_name = "NS", value_parser = clap::value_parser!(u64).range(0..=1_000_000))]
     device_write_ns: u64,
+    /// Cores of the board that work: with 1, nobody comes when the firmware wants a second one.
+    #[arg(long, default_value_t = 4, value_parser = clap::value_parser!(u8).range(1..=4))]
+    cores: u8,
     /// Exception level at entry.
     #[arg(long, default_value_t = 2, value_parser = clap::value_parser!(u8).range(1..=2))]
     entry_el: u8,
@@ -152,6 +155,7 @@ fn config(args: &Args) -> MachineConfig {
         },
         level: if args.entry_el == 1 { EntryLevel::El1 } else { EntryLevel::El2 },
         load_address: args.load_address,
+        cores: args.cores,
         limit_ns: args.time_limit * 1_000_000_000,
         reboots: args.reboots,
         ..MachineConfig::default()
@@ -252,6 +256,9 @@ fn conclude(args: &Args, machine: &Machine, stop: &Stop) -> u8 {
     let stats = machine.stats();
     if args.stats {
         eprintln!("vpi4: virtual: {stats:#?}");
+        for (core, stats) in (1..4).filter_map(|core| Some((core, machine.core_stats(core)?))) {
+            eprintln!("vpi4: virtual: core {core}: {stats:#?}");
+        }
     }
     if let Some(profile) = machine.profile() {
         let (total, smoltcp) = profile.totals();

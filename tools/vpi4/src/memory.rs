@@ -214,6 +214,22 @@ impl Ram {
         Some(u64::from_le_bytes(bytes))
     }
 
+    /// Whether memory has the `len` bytes at `at` as the cores see them; `None` where nothing was ever brought to memory,
+    /// and it has what was loaded there. Without caches it always has.
+    pub fn reached_memory(&self, at: u64, len: u64) -> Option<bool> {
+        let end = at.checked_add(len).filter(|end| *end <= self.bytes)?;
+        if !self.checking {
+            return Some(true);
+        }
+        if !(at / LINE..=(end.max(at + 1) - 1) / LINE).all(|line| self.in_memory.get(line)) {
+            return None;
+        }
+        let (mut seen, mut held) = (vec![0; len as usize], vec![0; len as usize]);
+        self.core.copy_out(at, &mut seen);
+        self.shadow.copy_out(at, &mut held);
+        Some(seen == held)
+    }
+
     fn copy_to_shadow(&mut self, line: u64) {
         let mut bytes = [0; LINE as usize];
         self.core.copy_out(line * LINE, &mut bytes);
@@ -383,6 +399,7 @@ mod tests {
         ram.clean_line(0xe0);
         ram.core.copy_in(0xe0, &9u64.to_le_bytes());
         assert_eq!((ram.memory_word(0xe0), ram.memory_word(0xfffc)), (Some(7), None));
+        assert_eq!([0xe0, 0xe8, 0x100].map(|at| ram.reached_memory(at, 8)), [Some(false), Some(true), None]);
     }
 
     #[test]

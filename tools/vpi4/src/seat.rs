@@ -3,6 +3,7 @@
 use crate::order::Order;
 use crate::state::{State, Stats};
 use crate::timer::Timer;
+use board::env::Finding;
 use std::cell::UnsafeCell;
 use std::ops::{Deref, DerefMut};
 use std::rc::Rc;
@@ -58,6 +59,8 @@ pub struct Cpu {
     /// Its data cache is on.
     pub cached: bool,
     pub stats: Stats,
+    /// What it did wrong before it had caches.
+    pub findings: Vec<Finding>,
 }
 
 impl Cpu {

@@ -194,7 +194,7 @@ impl Port for HostilePort<'_> {
         }
     }
 
-    fn last_stamp(&self) -> FrameStamp {
+    fn last_stamp(&mut self) -> FrameStamp {
         self.genet.as_ref().map_or(self.stamp, |genet| genet.last_stamp())
     }
 
@@ -325,7 +325,11 @@ impl Device for HostilePort<'_> {
             }
             None => {
                 let frame = self.inbox.pop_front()?;
-                self.stamp = FrameStamp { irq_ns: self.hardware.now_ns.get(), bytes: frame.len() as u32 };
+                self.stamp = FrameStamp {
+                    irq_ns: self.hardware.now_ns.get(),
+                    bytes: frame.len() as u32,
+                    ..FrameStamp::default()
+                };
                 Some((Received::Direct(frame), ToSend::Direct(&self.hardware)))
             }
         }
