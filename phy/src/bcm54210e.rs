@@ -98,7 +98,7 @@ pub struct Bcm54210e {
     /// EEE modes offered before we wrote any.
     eee_found: Option<u16>,
     /// What the last look found, if it found a link.
-    last: Option<LinkState>,
+    pub(crate) last: Option<LinkState>,
     /// Times that a link went.
     losses: u64,
 }
@@ -400,8 +400,14 @@ fn wake<B: MdioBus, C: Clock>(phy: &mut Access<'_, B>, clock: &C) -> Result<bool
     Ok(true)
 }
 
+/// Clocks that are delayed here: RXC, GTXCLK.
+pub(crate) fn read_clock_delays<B: MdioBus>(phy: &mut Access<'_, B>) -> Result<(bool, bool), MdioError> {
+    let rxc = AUX_CONTROL::RXC_SKEW.is_set(phy.read_aux(AUX_MISC_SHADOW)?);
+    Ok((rxc, SHADOW::GTXCLK_DELAY.is_set(phy.read_shadow(CLOCK_CONTROL_SHADOW)?)))
+}
+
 /// RGMII clocks: which of them are delayed here and not in the MAC or on the board.
-fn set_clock_delays<B: MdioBus>(phy: &mut Access<'_, B>, want: &LinkSettings) -> Result<(), MdioError> {
+pub(crate) fn set_clock_delays<B: MdioBus>(phy: &mut Access<'_, B>, want: &LinkSettings) -> Result<(), MdioError> {
     let misc = phy.read_aux(AUX_MISC_SHADOW)?;
     if AUX_CONTROL::RXC_SKEW.is_set(misc) != want.rxc_skew {
         phy.write_aux_misc(AUX_CONTROL::RXC_SKEW.val(want.rxc_skew.into()).modify(misc))?;

@@ -12,6 +12,7 @@ mod bcm54210e;
 mod bus;
 mod error;
 mod link;
+mod loopback;
 mod regs;
 mod settings;
 
@@ -19,4 +20,5 @@ pub use bcm54210e::{Advertise, Bcm54210e, StartAction};
 pub use bus::{Clock, MdioBus, MdioError};
 pub use error::PhyError;
 pub use link::{LinkState, Speed, resolve_mode, resolve_pause};
+pub use loopback::PhyState;
 pub use settings::{LinkMode, LinkSettings};

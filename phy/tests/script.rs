@@ -445,3 +445,33 @@ fn a_loss_that_a_look_at_the_registers_clears_is_counted() {
     assert!(phy.poll_link(&mut bus).unwrap().up);
     assert_eq!(phy.losses(), 1);
 }
+
+#[test]
+fn loopback_leaves_negotiation_and_delays_to_be_restored() {
+    let mut bus = Script::default();
+    bus.expect(&[FIND]);
+    let mut phy = Bcm54210e::find(&mut bus).unwrap();
+    bus.expect(&[AWAKE, DELAYS_SET]);
+    let state = phy.state(&mut bus).unwrap();
+    bus.expect(&[&[W(0, 0x4140), R(0, 0x4140)]]);
+    phy.loop_back(&mut bus, Speed::Mbps1000).unwrap();
+    bus.expect(&[&[W(0, 0x6100), R(0, 0x6100)]]);
+    phy.loop_back(&mut bus, Speed::Mbps100).unwrap();
+    bus.expect(&[&[W(0, 0x4100), R(0, 0x1140)]]);
+    assert!(phy.loop_back(&mut bus, Speed::Mbps10).is_err(), "it does not take it");
+    let both = [W(0x18, 0x7007), R(0x18, 0x71e7), W(0x1c, 0x0c00), R(0x1c, 0x0c00), W(0x1c, 0x8e00)];
+    bus.expect(&[&both]);
+    phy.delay_clocks(&mut bus, true, true).unwrap();
+    let back = [W(0x18, 0x7007), R(0x18, 0x71e7), W(0x1c, 0x0c00), R(0x1c, 0x0e00), W(0x1c, 0x8c00), W(0, 0x1340)];
+    bus.expect(&[&back]);
+    phy.restore(&mut bus, &state).unwrap();
+    bus.done();
+    // A forced mode comes back without negotiation.
+    bus.expect(&[&[R(0, 0x2100)], DELAYS_SET]);
+    let state = phy.state(&mut bus).unwrap();
+    bus.expect(&[DELAYS_SET, &[W(0, 0x2100)]]);
+    phy.restore(&mut bus, &state).unwrap();
+    bus.expect(&[&[R(0, 0xffff)]]);
+    assert!(phy.state(&mut bus).is_err(), "floating lines");
+    bus.done();
+}

@@ -2,7 +2,7 @@
 
 mod common;
 
-use board::genet::{GenetConfig, RgmiiTiming, SlotRule, Switches};
+use board::genet::{Faults, GenetConfig, LoopbackFault, RgmiiTiming, SlotRule, Switches};
 use board::link::{LinkConfig, Speed};
 use board::source::{PacedSource, Silent};
 use common::*;
@@ -227,4 +227,42 @@ fn strict_timing_wants_one_delay_a_clock() {
     };
     assert_eq!(errors(true), 0);
     assert!((5..40).contains(&errors(false)));
+}
+
+#[test]
+fn the_loop_of_the_phy_goes_over_the_pins_and_that_of_the_mac_does_not() {
+    let switches = Switches { rgmii: RgmiiTiming::Strict, ..Switches::default() };
+    let cfg = GenetConfig { switches, ..GenetConfig::default() };
+    for (command, control, damaged) in [(0x0B | 1 << 15, 0x1140, false), (0x0B, 0x4140, true)] {
+        let (mut bench, _) = ready_with(&cfg, &LinkConfig::default());
+        // The PHY delays GTXCLK after reset, and so does the MAC.
+        bench.mdio_write(1, 0, control);
+        bench.write(CMD, command);
+        for _ in 0..100 {
+            bench.send(&frame(MAC, 60));
+        }
+        bench.run_to(bench.now + 1_000_000);
+        assert_eq!(bench.prod(), 100);
+        assert_eq!((5..60).contains(&bench.read(0xC38)), damaged, "rx_fcs with UMAC_CMD {command:#x}");
+    }
+}
+
+#[test]
+fn a_loop_may_return_nothing_or_little() {
+    let fault = |loopback| GenetConfig { faults: Faults { loopback, ..Faults::default() }, ..GenetConfig::default() };
+    for (loopback, command, control, came) in [
+        (LoopbackFault::MacSilent, 0x0B | 1 << 15, 0x1140, 0),
+        (LoopbackFault::MacSilent, 0x0B, 0x4140, 12),
+        (LoopbackFault::AllSilent, 0x0B, 0x4140, 0),
+        (LoopbackFault::Loses(3), 0x0B | 1 << 15, 0x1140, 4),
+    ] {
+        let (mut bench, _) = ready_with(&fault(loopback), &LinkConfig::default());
+        bench.mdio_write(1, 0, control);
+        bench.write(CMD, command);
+        for _ in 0..12 {
+            bench.send(&frame(MAC, 60));
+        }
+        bench.run_to(bench.now + 1_000_000);
+        assert_eq!(bench.prod(), came, "{loopback:?}");
+    }
 }

@@ -4,6 +4,7 @@
 //! dead guest, a reset or the end of the time limit.
 
 use anyhow::{Context, Result, bail};
+use board::genet::{GenetConfig, SwitchError};
 use board::host::{DhcpMode, HttpFault};
 use board::path::PathConfig;
 use board::storm::StormKind;
@@ -65,6 +66,10 @@ struct Args {
     /// Threshold (at most 511) and timeout ticks that the firmware finds at boot.
     #[arg(long, num_args = 2, value_names = ["FRAMES", "TICKS"], value_parser = clap::value_parser!(u32).range(0..=65_535))]
     found: Option<Vec<u32>>,
+    /// An open reading of the hardware, as `timer=last_packet`, or a register met at boot, as `threshold=511`. May be
+    /// given several times; a wrong one lists all.
+    #[arg(long = "switch", value_name = "NAME=VALUE", value_parser = switch)]
+    switches: Vec<String>,
     /// Round trip to the peer, us.
     #[arg(long, value_name = "US", value_parser = clap::value_parser!(u64).range(0..=10_000_000))]
     rtt_us: Option<u64>,
@@ -129,6 +134,11 @@ fn words(text: &str) -> Result<String, String> {
     }
 }
 
+/// A setting of the model, tried on one that is thrown away.
+fn switch(text: &str) -> Result<String, SwitchError> {
+    GenetConfig::default().switch(text).map(|()| text.to_owned())
+}
+
 fn memory_mib(text: &str) -> Result<u32, String> {
     let sizes = [1024, 2048, 4096, 8192];
     let parsed = text.parse().ok().filter(|mib| sizes.contains(mib));
@@ -173,6 +183,10 @@ fn config(args: &Args) -> MachineConfig {
     }
     if let Some(found) = &args.found {
         (board.genet.found.threshold, board.genet.found.timeout) = (found[0], found[1]);
+    }
+    for text in &args.switches {
+        let known = board.genet.switch(text);
+        debug_assert!(known.is_ok(), "checked as it was read");
     }
     if let Some(us) = args.rtt_us {
         board.path = PathConfig { seed: board.path.seed, ..PathConfig::round_trip(us * 1000) };

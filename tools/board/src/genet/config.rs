@@ -279,6 +279,8 @@ pub struct Faults {
     pub irq1_stuck: bool,
     /// Every so many-th RXDMA_MBDONE does not latch; 0: all do.
     pub lost_mbdone_every: u32,
+    /// What is sent in a loopback does not come back. (On silicon the MAC's own may need a clock of the PHY's.)
+    pub loopback: LoopbackFault,
     /// Line 0 rises without a cause.
     pub irq0_pulses: Option<Pulses>,
 }
@@ -299,6 +301,20 @@ pub struct Pulses {
     pub period_ns: u64,
     /// How long it stays up; shorter than the period.
     pub length_ns: u64,
+}
+
+/// Which loopbacks return nothing.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum LoopbackFault {
+    /// None.
+    #[default]
+    None,
+    /// The MAC's own.
+    MacSilent,
+    /// Both the MAC's and the PHY's.
+    AllSilent,
+    /// One frame in so many comes back.
+    Loses(u32),
 }
 
 /// How the MDIO block misbehaves.

@@ -12,6 +12,7 @@ use super::pause::Pause;
 use super::transmit::Transmit;
 use super::{Arriving, GenetConfig};
 use crate::env::Env;
+use crate::link::Speed;
 use crate::rng::SplitMix64;
 
 pub(crate) const SLOTS: u32 = 256;
@@ -92,8 +93,9 @@ pub(crate) struct Mac {
     pub(crate) mdio: Mdio,
     pub(crate) pause: Pause,
     pub(crate) tx: Transmit,
-    /// Frames on their way back from a loopback: (when, frame).
-    pub(crate) loopback: VecDeque<(u64, Arriving)>,
+    /// Frames on their way back from a loopback: when, the speed of the PHY's clock if they went through the pins, and
+    /// the frame.
+    pub(crate) loopback: VecDeque<(u64, Option<Speed>, Arriving)>,
     pub(crate) rbuf_stuck: bool,
     /// RXDMA_MBDONE events of ring 16 so far, for the fault that loses some.
     pub(crate) mbdone_events: u32,

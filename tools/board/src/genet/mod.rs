@@ -16,12 +16,14 @@ mod mib;
 mod pause;
 mod rdma;
 mod receive;
+mod switches;
 mod transmit;
 
 pub use coalesce::TICK_NS;
 pub use config::*;
 pub use mac::MacStats;
 pub use map::register_name;
+pub use switches::{SwitchError, settings as switch_settings};
 
 use crate::env::Env;
 use crate::link::{Link, LinkConfig, Peer, Speed};
@@ -240,7 +242,7 @@ impl Genet {
     }
 
     fn mac_due(&self) -> u64 {
-        let loopback = self.mac.loopback.front().map_or(u64::MAX, |(at, _)| *at);
+        let loopback = self.mac.loopback.front().map_or(u64::MAX, |(at, ..)| *at);
         self.mac
             .ring_deadline
             .min(self.mac.mdio.done_at)
@@ -288,9 +290,10 @@ impl Genet {
             let arriving = Arriving { bytes: frame.bytes, fcs_error, ..Arriving::default() };
             self.mac.receive(frame.at, &arriving, Some(speed), env);
         }
-        while self.mac.loopback.front().is_some_and(|(at, _)| *at <= now) {
-            let Some((at, frame)) = self.mac.loopback.pop_front() else { break };
-            self.mac.receive(at, &frame, self.phy.loopback(), env);
+        while self.mac.loopback.front().is_some_and(|(at, ..)| *at <= now) {
+            let Some((at, speed, mut frame)) = self.mac.loopback.pop_front() else { break };
+            frame.fcs_error |= speed.is_some() && self.mac.rx_clock_wrong(&self.phy);
+            self.mac.receive(at, &frame, speed, env);
         }
     }
 

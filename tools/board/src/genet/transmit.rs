@@ -14,7 +14,7 @@ use super::mac::{
 };
 use super::map::*;
 use super::mib::{Bank, tx};
-use super::{Arriving, PauseCount, RgmiiTiming, SlotRule};
+use super::{Arriving, LoopbackFault, PauseCount, RgmiiTiming, SlotRule};
 use crate::env::Env;
 use crate::link::{FCS_BYTES, GAP_BYTES, Link, MIN_BYTES, PREAMBLE_BYTES, Speed};
 use crate::phy::Phy;
@@ -399,9 +399,14 @@ impl Mac {
         let sent = now + (PREAMBLE_BYTES + bytes.len() as u64 + FCS_BYTES) * speed.byte_ns();
         self.tx.wire_free_at = sent + GAP_BYTES * speed.byte_ns();
         let inside = self.command() & CMD_LCL_LOOP != 0;
-        if inside || phy.loopback().is_some() {
-            let frame = Arriving { bytes: bytes.to_vec(), fcs_error: bad_fcs, ..Arriving::default() };
-            self.loopback.push_back((sent, frame));
+        let through_pins = phy.loopback().filter(|_| !inside);
+        if inside || through_pins.is_some() {
+            if self.loopback_loses(inside) {
+                return;
+            }
+            let fcs_error = bad_fcs || through_pins.is_some() && self.tx_clock_wrong(phy);
+            let frame = Arriving { bytes: bytes.to_vec(), fcs_error, ..Arriving::default() };
+            self.loopback.push_back((sent, through_pins, frame));
             return;
         }
         let spare = self.tx.spare.pop().unwrap_or_default();
@@ -409,6 +414,15 @@ impl Mac {
         link.transmit(now, bytes, skewed, spare);
         let (collisions, late) = link.take_board_collisions();
         self.count_collisions(collisions, late);
+    }
+
+    fn loopback_loses(&mut self, inside: bool) -> bool {
+        match self.cfg.faults.loopback {
+            LoopbackFault::None => false,
+            LoopbackFault::MacSilent => inside,
+            LoopbackFault::AllSilent => true,
+            LoopbackFault::Loses(share) => !self.stats.transmitted.is_multiple_of(u64::from(share.max(1))),
+        }
     }
 
     pub(crate) fn count_collisions(&mut self, collisions: u32, late: u32) {
