@@ -43,6 +43,7 @@ impl<R: Registers, D: DmaMemory, C: Clock> Genet<R, D, C> {
             self.rx.set_policy(&self.regs, want.posted);
         }
         self.mode = want.mode;
+        self.settings = *want;
         self.announce_waiting();
         self.armed = want.mode == RxMode::Interrupt;
         if self.armed {

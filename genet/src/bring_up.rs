@@ -40,12 +40,17 @@ pub(crate) fn quiesce<R: Registers, C: Clock>(regs: &R, clock: &C) -> Result<(),
         clock.delay_us(DRAIN_US);
     }
     stop_engine(regs, clock, Engine::Receive)?;
+    flush_transmit(regs, clock);
+    umac::CMD.modify(regs, umac::CMD::TX_EN::CLEAR);
+    Ok(())
+}
+
+/// Empties the transmit FIFO.
+pub(crate) fn flush_transmit<R: Registers, C: Clock>(regs: &R, clock: &C) {
     umac::TX_FLUSH.write(regs, umac::TX_FLUSH::FLUSH::SET);
     umac::TX_FLUSH.get(regs);
     clock.delay_us(RESET_US);
     umac::TX_FLUSH.write(regs, umac::TX_FLUSH::FLUSH::CLEAR);
-    umac::CMD.modify(regs, umac::CMD::TX_EN::CLEAR);
-    Ok(())
 }
 
 /// Clears DMA_EN, waits for the engine, then clears the ring bits: hardware's index and pointer take writes only then.
@@ -86,7 +91,7 @@ pub(crate) fn start_transmit<R: Registers>(regs: &R) {
     tdma::CTRL.write(regs, rdma::CTRL::RINGS.val(1 << RING) + rdma::CTRL::EN::SET);
 }
 
-fn switch_filters_off<R: Registers>(regs: &R) {
+pub(crate) fn switch_filters_off<R: Registers>(regs: &R) {
     hfb::CTRL.set(regs, 0);
     hfb::FLT_ENABLE_HIGH.set(regs, 0);
     hfb::FLT_ENABLE_LOW.set(regs, 0);
@@ -168,7 +173,7 @@ fn configure_buffers<R: Registers>(regs: &R) {
     );
 }
 
-fn flush_rbuf<R: Registers, C: Clock>(regs: &R, clock: &C) {
+pub(crate) fn flush_rbuf<R: Registers, C: Clock>(regs: &R, clock: &C) {
     for flush in [sys::RBUF_FLUSH_CTRL::FLUSH::SET, sys::RBUF_FLUSH_CTRL::FLUSH::CLEAR] {
         sys::RBUF_FLUSH_CTRL.modify(regs, flush);
         sys::RBUF_FLUSH_CTRL.get(regs);

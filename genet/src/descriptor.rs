@@ -111,6 +111,11 @@ pub(crate) fn received_bytes(word: u32) -> Option<usize> {
     good.then_some(bytes)
 }
 
+/// Bytes in the buffer, pad included, whatever else `word` says.
+pub(crate) fn length(word: u32) -> usize {
+    RX::LENGTH.read(word) as usize
+}
+
 /// A frame begins here.
 pub(crate) fn starts(word: u32) -> bool {
     RX::SOP.is_set(word)

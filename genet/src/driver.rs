@@ -36,6 +36,8 @@ pub struct Genet<R, D, C> {
     pub(crate) found: FoundSettings,
     pub(crate) link: LinkState,
     pub(crate) pause: Pause,
+    /// As asked for last, and taken.
+    pub(crate) settings: RxSettings,
     pub(crate) mode: RxMode,
     /// Where frames are received.
     pub(crate) ring: RxRing,
@@ -75,6 +77,7 @@ impl<R: Registers, D: DmaMemory, C: Clock> Genet<R, D, C> {
             found,
             link: LinkState::default(),
             pause: Pause::Negotiated,
+            settings: RxSettings::default(),
             mode: RxMode::Interrupt,
             ring: RxRing::Ring16,
             irq: RxSource::of(RxRing::Ring16),

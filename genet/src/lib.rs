@@ -16,6 +16,7 @@
 
 mod apply;
 mod bring_up;
+pub mod calibrate;
 mod counters;
 mod descriptor;
 mod device;

@@ -109,6 +109,8 @@ impl Ring {
 pub const RING_CFG: Register = Register::at(0x3040);
 pub const CTRL: Register<CTRL::Register> = Register::at(0x3044);
 pub const STATUS: Register<STATUS::Register> = Register::at(0x3048);
+/// Back-pressure mask, a bit a ring. Which way round is not known.
+pub const MASK: Register = Register::at(0x3054);
 pub const SCB_BURST_SIZE: Register = Register::at(0x304c);
 /// Which ring the frames of HFB filters 0 to 7 go to, four bits a filter.
 pub const INDEX2RING_0: Register = Register::at(0x30b0);

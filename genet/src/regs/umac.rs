@@ -52,6 +52,8 @@ pub const MAX_FRAME_LEN: Register = Register::at(0x814);
 pub const PAUSE_QUANTA: Register = Register::at(0x818);
 /// Measured 0x40, 0x48 with EEE active.
 pub const EEE_CTRL: Register<EEE_CTRL::Register> = Register::at(0x864);
+/// 17: repeat PAUSE, 16:0 how often. Reset value and unit are not known.
+pub const PAUSE_CTRL: Register = Register::at(0xb30);
 pub const TX_FLUSH: Register<TX_FLUSH::Register> = Register::at(0xb34);
 pub const MDF_CTRL: Register<MDF_CTRL::Register> = Register::at(0xe50);
 
