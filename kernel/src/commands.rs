@@ -42,6 +42,8 @@ pub enum Command<'a> {
     Sweep(&'a str),
     /// Look for the cause of slow receiving: with the settings of this preset, and with these words too.
     Verdict(Option<&'static str>, &'a str),
+    /// Measure the hardware in its own loopbacks.
+    Calibrate,
     /// Print kept records again, by sequence number.
     Reprint(RangeInclusive<u64>),
     /// Tell which messages are shown.
@@ -84,7 +86,7 @@ const fn entry(name: &'static str, arguments: &'static str, about: &'static str)
 }
 
 /// All commands, in the order of `help`.
-pub const COMMANDS: [Entry; 15] = [
+pub const COMMANDS: [Entry; 16] = [
     entry("help", "", "this list"),
     entry("status", "", "link, address, settings in force, counters, memory, time, plan, records"),
     entry("found", "", "the registers as they were met at boot, and what they mean"),
@@ -96,6 +98,7 @@ pub const COMMANDS: [Entry; 15] = [
     entry("run", "[gb.K=V ..]", "one run of linux, or as the words say: gb.presets=poll,amiga gb.flows=1,4 ..."),
     entry("sweep", "[gb.K=V ..]", "the plan of the boot arguments (every preset, if they name none)"),
     entry("verdict", "[PRESET]", "why it is slow with the settings of PRESET (openbsd): half a minute to five minutes"),
+    entry("calibrate", "", "measures timer, thresholds, PAUSE and rings of the MAC in loopback: some 5 s, no network"),
     entry("reprint", "[N | N-M]", "the kept records again: all, number N, or N to M"),
     entry("log", "[LEVEL]", "how much is logged: off, error, warn, info, debug or trace"),
     entry("reboot", "", "resets the board"),
@@ -133,7 +136,7 @@ pub fn level_word(level: LevelFilter) -> &'static str {
 /// Writes `help`.
 pub fn write_help(out: &mut dyn fmt::Write) -> fmt::Result {
     for Entry { name, arguments, about } in &COMMANDS {
-        writeln!(out, "{name:<8}{arguments:<12} {about}")?;
+        writeln!(out, "{name:<10}{arguments:<12} {about}")?;
     }
     writeln!(out, "Tab completes, arrows bring lines back, Ctrl-C ends what is going on with what there is")
 }
@@ -291,6 +294,7 @@ pub fn parse(line: &[u8]) -> Result<Command<'_>, CommandError<'_>> {
         ("found", None) => Command::Found,
         ("phy", None) => Command::Phy,
         ("mib", None) => Command::Mib,
+        ("calibrate", None) => Command::Calibrate,
         ("presets", None) => Command::Presets,
         ("reboot", None) => Command::Reboot,
         (_, None) => Command::Help,

@@ -9,6 +9,7 @@ use crate::board::mailbox::Mailbox;
 use crate::board::property::Tag;
 use crate::board::uart::{self, Console};
 use crate::board::watchdog;
+use crate::calibrate::calibrate;
 use crate::commands::{self, Command, CommandError, Crash};
 use crate::crash::crash;
 use crate::found::Found;
@@ -154,6 +155,7 @@ impl<'a> Desk<'a> {
             Command::Run(words) => self.run(words),
             Command::Sweep(words) => self.sweep(words),
             Command::Verdict(preset, words) => self.verdict(preset, words),
+            Command::Calibrate => self.calibrate(),
             Command::Reprint(seqs) => self.reprint(seqs),
             Command::LogLevel => _ = writeln!(Console, "log: {}", level_word()),
             Command::Log(level) => {
@@ -186,7 +188,7 @@ impl<'a> Desk<'a> {
     /// The plan of the boot arguments as a search for the cause, in the settings of `preset` if one is named.
     fn verdict(&mut self, preset: Option<&str>, own: &str) {
         let subject = preset.map(|name| alloc::format!("gb.subject={name}")).unwrap_or_default();
-        self.measure(join([self.bootargs, &self.set, &subject, own, "gb.verdict=1"].into_iter()));
+        self.measure(join([self.bootargs, &self.set, &subject, own, "gb.verdict=1 gb.calibrate=0"].into_iter()));
     }
 
     /// Runs the plan in `words`.
@@ -194,10 +196,25 @@ impl<'a> Desk<'a> {
         let (plan, problems) = plan::parse(&words);
         self.last = words;
         netbench::report_problems(&mut Console, &problems);
+        if plan.calibrate {
+            return self.calibrate();
+        }
         match &mut self.port {
             Ok(port) => {
                 uart::watch_for_stop();
                 netbench::run(port, &mut Console, &mut self.recorder, &plan);
+                uart::take_stop();
+            }
+            Err(rc) => no_port(rc),
+        }
+    }
+
+    /// Lets the hardware measure itself.
+    fn calibrate(&mut self) {
+        match &mut self.port {
+            Ok(port) => {
+                uart::watch_for_stop();
+                calibrate(port, &mut self.recorder);
                 uart::take_stop();
             }
             Err(rc) => no_port(rc),

@@ -11,6 +11,8 @@ extern crate alloc;
 #[cfg(target_os = "none")]
 pub mod arch;
 pub mod board;
+#[cfg(target_os = "none")]
+pub mod calibrate;
 pub mod commands;
 #[cfg(target_os = "none")]
 pub mod console;

@@ -5,6 +5,7 @@ use crate::board::{uart, watchdog};
 use crate::irq::{self, GenetRegisters};
 use crate::mem::dma::DmaRegion;
 use crate::watch::clock::ArrivalClock;
+use genet::calibrate::{Audience, Outcome};
 use genet::{ApplyError, FrameStamp, Genet, LinkState, RxMode, RxReadback, RxSettings};
 use netbench::{Load, Port, Totals, Watched};
 use phy::{Advertise, Bcm54210e, Clock, LinkSettings, PhyError, StartAction};
@@ -88,6 +89,14 @@ impl BoardPort {
     /// Reads the PHY's registers: name, number, value. Clears what reading clears; a loss of the link is counted.
     pub fn phy_registers(&mut self, f: &mut dyn FnMut(&'static str, u32, u16)) {
         self.phy.registers(&mut self.genet.mdio(), f);
+    }
+
+    /// Lets the hardware measure itself; see [`Genet::calibrate`]. The link is gone afterwards, and comes back.
+    pub fn calibrate(&mut self, audience: &mut dyn Audience) -> Outcome {
+        let outcome = self.genet.calibrate(&mut self.phy, audience);
+        self.link = LinkState::default();
+        self.link_due_ns = counter::now_ns() + LINK_POLL_NS;
+        outcome
     }
 
     /// One look for frames, `irq_ns` being when their interrupt came. True if there are any.

@@ -15,6 +15,7 @@ extern crate alloc;
 
 mod bench;
 mod clocks;
+pub mod fact;
 pub mod failure;
 mod found;
 pub mod http;

@@ -71,6 +71,8 @@ pub struct Plan {
     pub link_wait_ms: u64,
     /// Look for the cause instead of comparing settings.
     pub verdict: bool,
+    /// Measure the hardware in its own loopbacks instead of anything on a network.
+    pub calibrate: bool,
     /// The driver whose slowness is to be explained.
     pub subject: &'static Preset,
     /// Words of the boot arguments that could not be used.
@@ -96,6 +98,7 @@ impl Default for Plan {
             range_b: 0,
             link_wait_ms: 15_000,
             verdict: false,
+            calibrate: false,
             subject: presets::find("openbsd").unwrap_or(&PRESETS[0]),
             problems: 0,
         }
@@ -225,6 +228,7 @@ const NUMBERS: [NumberKey; 12] = [
     NumberKey { name: "gb.range_b", range: 0..=u64::MAX, set: |p, v| p.range_b = v },
     NumberKey { name: "gb.link_wait_ms", range: 1_000..=600_000, set: |p, v| p.link_wait_ms = v },
     NumberKey { name: "gb.verdict", range: 0..=1, set: |p, v| p.verdict = v == 1 },
+    NumberKey { name: "gb.calibrate", range: 0..=1, set: |p, v| p.calibrate = v == 1 },
 ];
 
 const OTHERS: [&str; 3] = ["gb.url", "gb.presets", "gb.subject"];
