@@ -136,7 +136,7 @@ pub fn level_word(level: LevelFilter) -> &'static str {
 /// Writes `help`.
 pub fn write_help(out: &mut dyn fmt::Write) -> fmt::Result {
     for Entry { name, arguments, about } in &COMMANDS {
-        writeln!(out, "{name:<10}{arguments:<12} {about}")?;
+        writeln!(out, "{name:<10}{arguments:<11} {about}")?;
     }
     writeln!(out, "Tab completes, arrows bring lines back, Ctrl-C ends what is going on with what there is")
 }

@@ -100,7 +100,9 @@ fn expect(facts: &BTreeMap<String, String>, but: &[(&str, &str)]) {
 
 #[test]
 fn every_fact_is_found_by_the_image_under_three_settings_of_the_model() {
-    let settings: [(&[&str], &[(&str, &str)]); 3] = [
+    /// Switches, and the facts that are not as by default.
+    type Setting = (&'static [&'static str], &'static [(&'static str, &'static str)]);
+    let settings: [Setting; 3] = [
         (&[], &[]),
         (
             &[

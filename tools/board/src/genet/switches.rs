@@ -4,13 +4,16 @@ use std::fmt;
 
 use super::config::*;
 
+/// Words, and what each sets.
+type Values = &'static [(&'static str, fn(&mut Switches))];
+
 /// A switch that takes words.
 struct Entry {
     name: &'static str,
-    values: &'static [(&'static str, fn(&mut Switches))],
+    values: Values,
 }
 
-const fn entry(name: &'static str, values: &'static [(&'static str, fn(&mut Switches))]) -> Entry {
+const fn entry(name: &'static str, values: Values) -> Entry {
     Entry { name, values }
 }
 
