@@ -27,6 +27,8 @@ use netbench::presets::PRESETS;
 use netbench::record::{Mac, Recorder, parse};
 use netbench::{Port, RxMode};
 
+/// Names of commands that fit into a line of the list after start-up.
+const NAMES_A_LINE: usize = 12;
 /// Time between two turns of the idle console, ns: it shows the watchdog that it is alive.
 const TURN_NS: u64 = 1_000_000_000;
 /// Registers of the PHY of which reading changes something: the latched link, received pages, idle errors, LPI seen, wake
@@ -95,8 +97,10 @@ impl<'a> Desk<'a> {
     /// Runs the plan of the boot arguments, then obeys for ever.
     pub fn serve(mut self) -> ! {
         self.sweep("");
-        let _ = write!(Console, "\nCommands: help");
-        commands::COMMANDS[1..].iter().for_each(|c| _ = write!(Console, " {}", c.name));
+        let _ = write!(Console, "\nCommands:");
+        for (index, command) in commands::COMMANDS.iter().enumerate() {
+            let _ = write!(Console, "{}{}", if index == NAMES_A_LINE { "\n          " } else { " " }, command.name);
+        }
         let _ = write!(Console, "\n{PROMPT}");
         kept::note(format_args!("console: waiting for a command"));
         let mut editor = LineEditor::default();
