@@ -215,7 +215,7 @@ struct NumberKey {
     set: fn(&mut Plan, u64),
 }
 
-const NUMBERS: [NumberKey; 12] = [
+const NUMBERS: [NumberKey; 13] = [
     NumberKey { name: "gb.repeats", range: 1..=100, set: |p, v| p.repeats = v as u32 },
     NumberKey { name: "gb.max_repeats", range: 0..=100, set: |p, v| p.max_repeats = v as u32 },
     NumberKey { name: "gb.bound_milli", range: 1..=1_000, set: |p, v| p.bound_milli = v },
