@@ -93,6 +93,7 @@ impl BoardPort {
 
     /// Lets the hardware measure itself; see [`Genet::calibrate`]. The link is gone afterwards, and comes back.
     pub fn calibrate(&mut self, audience: &mut dyn Audience) -> Outcome {
+        self.arrivals.park(); // nobody else may hold the bus up while microseconds count
         let outcome = self.genet.calibrate(&mut self.phy, audience);
         self.link = LinkState::default();
         self.link_due_ns = counter::now_ns() + LINK_POLL_NS;
