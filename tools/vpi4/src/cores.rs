@@ -16,6 +16,7 @@
 
 use crate::cpu::Engine;
 use crate::machine::{Machine, Stop};
+use crate::polling::Mark;
 use crate::seat::{Cpu, Rest};
 use crate::state::State;
 use unicorn_engine::{UcHookId, uc_error};
@@ -71,12 +72,44 @@ impl State {
         false
     }
 
+    /// Follows a read of core 1 to 3. True if it may be polling while everybody else sleeps.
+    pub fn polls(&mut self, address: u64, value: u32) -> bool {
+        if self.others.iter().any(|other| other.rest == Rest::Awake) || self.trace.is_some() {
+            self.cpu.polling.disturb();
+            return false;
+        }
+        let due = self.board.next_event();
+        if std::mem::replace(&mut self.cpu.due_seen, due) != due {
+            self.cpu.polling.disturb(); // what an event began may still be under way
+        }
+        let mark = Mark {
+            pc: self.cpu.block_pc,
+            address,
+            cycles: self.cpu.cycles,
+            instructions: self.cpu.stats.instructions,
+            genet_reads: self.cpu.stats.genet_reads,
+        };
+        self.cpu.polling.read(mark, value)
+    }
+
+    /// Counts laps of its loop that only repeat themselves.
+    pub fn skip_laps(&mut self, registers: impl FnOnce() -> Vec<u64>) {
+        if let Some((laps, lap)) = self.cpu.polling.skip(self.cpu.next_event, registers) {
+            self.cpu.cycles += laps * lap.cycles;
+            self.cpu.block_cycles += laps * lap.cycles;
+            self.cpu.stats.instructions += laps * lap.instructions;
+            self.cpu.stats.device_reads += laps * lap.reads;
+            self.cpu.stats.genet_reads += laps * lap.genet_reads;
+        }
+    }
+
     /// Gives the turn to the core that is furthest behind. False: all of them rest.
     fn choose(&mut self) -> bool {
         let place = |cpu: &Cpu| (cpu.rest == Rest::Event, cpu.rest == Rest::Interrupt, cpu.cycles, cpu.number);
         for other in &mut self.others {
             if place(other) < place(&self.cpu) {
                 std::mem::swap(&mut self.cpu, other);
+                self.cpu.polling.disturb(); // somebody else has run
             }
         }
         let awake = self.others.iter().filter(|other| other.rest == Rest::Awake).map(|other| other.cycles);

@@ -88,7 +88,12 @@ pub fn new(mut seat: Seat, level: EntryLevel, pc: u64, dtb: u64, wfe: &[u64]) ->
         WINDOW.1,
         Some(|uc: &mut Unicorn<'_, Seat>, offset: u64, size: usize| {
             judge_width(uc, WINDOW.0 + offset);
-            u64::from(uc.get_data_mut().device_read(WINDOW.0 + offset, size))
+            let state: &mut State = uc.get_data_mut();
+            let value = state.device_read(WINDOW.0 + offset, size);
+            if state.cpu.number != 0 && !state.others.is_empty() && state.polls(WINDOW.0 + offset, value) {
+                skip_laps(uc);
+            }
+            u64::from(value)
         }),
         Some(|uc: &mut Unicorn<'_, Seat>, offset: u64, size: usize, value: u64| {
             judge_width(uc, WINDOW.0 + offset);
@@ -214,6 +219,13 @@ fn enter(uc: &mut Engine, level: EntryLevel, pc: u64, dtb: u64) -> Result<(), uc
     }
     uc.reg_write(R::X0, dtb)?;
     uc.reg_write(R::PC, pc)
+}
+
+/// The core may be polling for something that only the next event can bring.
+fn skip_laps(uc: &mut Unicorn<'_, Seat>) {
+    let mut seat = uc.get_data().another();
+    let uc = &*uc;
+    seat.skip_laps(|| GENERAL.iter().map(|register| uc.reg_read(*register).unwrap_or(0)).collect());
 }
 
 /// Judges the instruction behind a device access, once for each block and address.

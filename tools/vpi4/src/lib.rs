@@ -16,6 +16,7 @@ pub mod image;
 pub mod machine;
 pub mod memory;
 pub mod order;
+mod polling;
 pub mod profile;
 mod seat;
 mod state;

@@ -44,7 +44,7 @@ struct Args {
     pcap: Option<PathBuf>,
     /// Writes every device access to FILE: `mmio:FILE`, or to the standard error: `mmio`.
     #[arg(long, value_name = "mmio[:FILE]", value_parser = trace_target)]
-    trace: Option<Option<PathBuf>>,
+    trace: Option<TraceTarget>,
     /// Virtual seconds after which the run ends.
     #[arg(long, default_value_t = 600, value_name = "SECONDS", value_parser = clap::value_parser!(u64).range(1..=1_000_000))]
     time_limit: u64,
@@ -114,10 +114,14 @@ struct Args {
     profile: Option<PathBuf>,
 }
 
-fn trace_target(text: &str) -> Result<Option<PathBuf>, String> {
+/// A file, or the standard error. (An option inside an option means something else to clap.)
+#[derive(Clone)]
+struct TraceTarget(Option<PathBuf>);
+
+fn trace_target(text: &str) -> Result<TraceTarget, String> {
     match text.split_once(':') {
-        None if text == "mmio" => Ok(None),
-        Some(("mmio", file)) if !file.is_empty() => Ok(Some(file.into())),
+        None if text == "mmio" => Ok(TraceTarget(None)),
+        Some(("mmio", file)) if !file.is_empty() => Ok(TraceTarget(Some(file.into()))),
         _ => Err("write mmio or mmio:FILE".to_owned()),
     }
 }
@@ -235,7 +239,7 @@ fn run(args: Args) -> Result<u8> {
         let file = File::create(path).with_context(|| path.display().to_string())?;
         machine.board_mut().start_capture(Box::new(BufWriter::new(file)))?;
     }
-    if let Some(target) = &args.trace {
+    if let Some(TraceTarget(target)) = &args.trace {
         let mut out: Box<dyn Write> = match target {
             Some(path) => Box::new(BufWriter::new(File::create(path).with_context(|| path.display().to_string())?)),
             None => Box::new(std::io::stderr()),

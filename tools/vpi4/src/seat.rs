@@ -1,6 +1,7 @@
 //! What belongs to one core, and how the engines of all cores share the one state of the machine.
 
 use crate::order::Order;
+use crate::polling::Polling;
 use crate::state::{State, Stats};
 use crate::timer::Timer;
 use board::env::Finding;
@@ -59,6 +60,9 @@ pub struct Cpu {
     /// Its data cache is on.
     pub cached: bool,
     pub stats: Stats,
+    pub polling: Polling,
+    /// The devices' next event at its last read, ns.
+    pub due_seen: Option<u64>,
     /// What it did wrong before it had caches.
     pub findings: Vec<Finding>,
 }

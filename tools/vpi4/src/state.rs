@@ -341,6 +341,7 @@ impl State {
     }
 
     pub fn device_write(&mut self, address: u64, size: usize, value: u32) {
+        self.cpu.polling.disturb();
         self.charge(self.write_cycles);
         self.cpu.stats.device_writes += 1;
         self.cpu.stats.genet_writes += u64::from(GENET.contains(&address));

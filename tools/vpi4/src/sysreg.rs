@@ -23,6 +23,7 @@ pub fn read(state: &mut State, register: &Register, now: u64) -> Option<u64> {
     if let (3, 14, 0, 1 | 2) = encoding(register) {
         state.charge(state.counter_cycles);
     }
+    state.cpu.polling.disturb(); // what depends on time is no repetition
     let count = state.base.count(now);
     Some(match encoding(register) {
         (0, 0, 0, 5) => 0x8000_0000 | u64::from(state.cpu.number), // MPIDR_EL1: the engine computes it
@@ -46,6 +47,7 @@ pub fn write(state: &mut State, register: &Register, now: u64) -> bool {
     if register.op0 != 3 {
         return false;
     }
+    state.cpu.polling.disturb();
     let count = state.base.count(now);
     let value = register.val;
     match encoding(register) {
@@ -84,6 +86,7 @@ pub fn cache_operation(state: &mut State, register: &Register) {
     if register.crn != 7 {
         return;
     }
+    state.cpu.polling.disturb();
     let address = register.val;
     match (register.op1, register.crm, register.op2) {
         (0, 6, 1) => state.cpu.order.invalidate(state.now_ns(), state.cpu.block_pc, address),

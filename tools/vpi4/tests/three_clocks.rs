@@ -5,6 +5,8 @@
 mod common;
 
 use common::{Session, at_reset, boot, boot_as, number, result, whole_records};
+use std::cell::Cell;
+use std::rc::Rc;
 use vpi4::{MachineConfig, Stop};
 
 const FRAME_NS: u64 = 12_304;
@@ -69,6 +71,29 @@ fn two_runs_print_the_same_bytes() {
     assert!(first == second, "{:?} and {:?}", first.2, second.2);
     assert!(first.2.genet_reads > 100_000 && first.2.device_writes == 0, "{:?}", first.2);
     assert_eq!(first.2.device_reads, first.2.genet_reads, "the watcher reads nothing but GENET");
+}
+
+#[test]
+fn laps_that_are_skipped_and_laps_that_are_run_come_to_the_same() {
+    for preset in ["linux", "amiga", "ticks4096"] {
+        let run = |traced: bool| {
+            let mut machine = at_reset(&format!("gb.presets={preset} {SHORT}"), |_| {});
+            let accesses = Rc::new(Cell::new(0u64));
+            if traced {
+                let accesses = accesses.clone();
+                machine.set_trace(Box::new(move |_| accesses.set(accesses.get() + 1)));
+            }
+            assert_eq!(machine.run(), Stop::Bye("ok".to_owned()), "{preset}");
+            let (stats, watcher) = (machine.stats(), machine.core_stats(1).expect("core 1 ran"));
+            if traced {
+                let all = [stats.device_reads, stats.device_writes, watcher.device_reads].iter().sum();
+                assert_eq!(accesses.get(), all, "{preset}: a trace has every access");
+            }
+            (String::from_utf8_lossy(machine.uart()).into_owned(), stats, watcher)
+        };
+        let (traced, free) = (run(true), run(false));
+        assert!(traced == free, "{preset}: {:?} {:?}\n{:?} {:?}", traced.1, traced.2, free.1, free.2);
+    }
 }
 
 #[test]
