@@ -31,7 +31,7 @@ use phy::{Bcm54210e, PhyState};
 use rig::Rig;
 
 /// How long a calibration takes, ms, without the link's return: mostly waits that show that nothing comes.
-pub const TAKES_MS: u32 = 4_000;
+pub const TAKES_MS: u32 = 2_000;
 /// How long the link may take to come back after that, ms.
 pub const LINK_RETURNS_MS: u32 = 3_000;
 

@@ -149,13 +149,21 @@ fn every_fact_is_found_by_the_image_under_three_settings_of_the_model() {
             ],
         ),
     ];
-    for (switches, but) in settings {
+    let guide = include_str!("../../../docs/CALIBRATION.md");
+    let tables = guide.split("\n### ").skip(1);
+    for ((switches, but), table) in settings.into_iter().zip(tables) {
         let (stop, text, machine) = calibrated(|board| {
             switches.iter().for_each(|switch| board.genet.switch(switch).unwrap());
         });
         assert_eq!((stop, machine.findings()), (Stop::Bye("ok".to_owned()), vec![]), "{text}");
         assert!(whole_records(&text) > 180);
         expect(&facts(&text), but);
+        switches.iter().for_each(|switch| assert!(table.contains(&format!("--switch {switch}")), "{switch}"));
+        // Times depend on what a look at the clock costs, which is another here than in the guide.
+        let lines = text.lines().map(str::trim_end).filter(|l| l.contains(" once") || l.contains(" certain "));
+        let lines: Vec<&str> = lines.filter(|l| !l.starts_with('$') && !l.contains(" ns ")).collect();
+        assert_eq!(lines.len(), 38);
+        lines.iter().for_each(|line| assert!(table.contains(line), "not in the guide: {line}"));
         assert!(text.contains("Calibration -- virtual") && text.contains("46 facts, 0 of them open"), "{text}");
     }
 }
