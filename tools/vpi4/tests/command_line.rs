@@ -36,6 +36,7 @@ fn values_are_checked() {
         (&["--switch", "threshold=512"], "threshold=0..511"),
         (&["--time-limit", "0"], "1..=1000000"),
         (&["--entry-el", "3"], "1..=2"),
+        (&["--cores", "5"], "1..=4"),
         (&["--partner-pause", "4"], "0..=3"),
         (&["--load-address", "0x123"], "a multiple of 4096"),
         (&["--load-address", "0xffffffffffffffff"], "a multiple of 4096"),
@@ -63,6 +64,24 @@ fn payload_bps(text: &str) -> u64 {
     let line = text.lines().find(|line| line.contains(" result ") && line.contains("payload_bps=")).expect("a result");
     let value = line.split("payload_bps=").nth(1).and_then(|rest| rest.split(' ').next()).expect("a value");
     value.parse().expect("a number")
+}
+
+#[test]
+fn a_trace_has_the_accesses_of_both_cores_and_a_missing_core_is_told() {
+    let path = std::env::temp_dir().join(format!("vpi4-trace-{}", std::process::id()));
+    let plan = "gb.presets=linux gb.warmup_ms=0 gb.window_ms=10 gb.rtt_probes=0";
+    let (code, _, err) = vpi4(&["--plan", plan, "--trace", &format!("mmio:{}", path.display())]);
+    let trace = std::fs::read_to_string(&path).unwrap_or_default();
+    let _ = std::fs::remove_file(&path);
+    assert_eq!(code, Some(0), "{err}");
+    let of_core_1 = |line: &&str| line.ends_with("(core 1)");
+    let (second, first): (Vec<&str>, Vec<&str>) = trace.lines().partition(of_core_1);
+    assert!(first.len() > 1_000 && first.iter().any(|line| line.contains("GICC")), "{} lines", first.len());
+    let watched = |line: &&str| line.contains("  R32 GENET+0x3008 ") || line.contains("  R32 GENET+0x200 ");
+    assert!(second.len() > 1_000 && second.iter().all(watched), "{} lines", second.len());
+    let (code, text, err) = vpi4(&["--plan", plan, "--cores", "1"]);
+    assert_eq!(code, Some(0), "{err}");
+    assert!(text.contains("core 1 does not start"), "{text}");
 }
 
 #[test]
