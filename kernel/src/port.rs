@@ -73,7 +73,7 @@ impl BoardPort {
 
     /// Receive settings as the hardware holds them now.
     pub fn settings(&self) -> RxReadback {
-        unmasked_by_event(self.genet.read_back())
+        unmasked_by_event(self.genet.read_back(), self.mode)
     }
 
     /// Makes the core that watches fail, to see what comes of it.
@@ -135,10 +135,11 @@ impl BoardPort {
     }
 }
 
-/// The handler masks the interrupt that it serves until the loop has taken the frames: a masked interrupt whose event still
-/// waits for the loop is let through.
-fn unmasked_by_event(got: RxReadback) -> RxReadback {
-    if irq::rx_event_waits() { RxReadback { mode: RxMode::Interrupt, ..got } } else { got }
+/// The handler masks the interrupt that it serves until the loop has taken the frames: while interrupts are wanted, a masked
+/// one whose event still waits for the loop is let through.
+fn unmasked_by_event(got: RxReadback, wanted: RxMode) -> RxReadback {
+    let waits = wanted == RxMode::Interrupt && irq::rx_event_waits();
+    if waits { RxReadback { mode: RxMode::Interrupt, ..got } } else { got }
 }
 
 impl Port for BoardPort {
@@ -220,7 +221,7 @@ impl Port for BoardPort {
         if want.mode == RxMode::Interrupt && irq::receive_is_blocked() {
             return Err(ApplyError::NoInterrupt);
         }
-        Ok(unmasked_by_event(got))
+        Ok(unmasked_by_event(got, want.mode))
     }
 
     fn set_link(&mut self, want: &LinkSettings) -> Result<bool, PhyError> {
