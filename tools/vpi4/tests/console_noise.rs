@@ -20,7 +20,7 @@ fn noise(seed: u64, bytes: usize) -> Vec<u8> {
 /// The console obeys: an empty line ends whatever was typed, then a command.
 fn expect_answer(machine: &mut Machine) {
     machine.type_text(b"\rhelp\r");
-    assert_eq!(machine.run_until_text("reprint [N | N-M]    the kept records again"), Stop::Text);
+    assert_eq!(machine.run_until_text("the kept records again: all, number N"), Stop::Text);
 }
 
 #[test]
