@@ -11,6 +11,7 @@ pub mod json;
 pub mod matrix;
 pub mod pool;
 pub mod removal;
+pub mod report_case;
 pub mod session;
 pub mod truth;
 pub mod variant;

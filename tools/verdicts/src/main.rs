@@ -12,6 +12,7 @@ use std::process::ExitCode;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Instant;
 use verdicts::matrix::{Matrix, Row};
+use verdicts::report_case::{self, CANDIDATES, Figure, MEASUREMENTS, measure, yields};
 use verdicts::session::{self, image};
 use verdicts::truth::{self, Truth};
 use verdicts::variant::{Variant, seen_by, spread};
@@ -51,6 +52,9 @@ struct Args {
     /// Only finds out what is true.
     #[arg(long)]
     truth: bool,
+    /// The bug report's four measurements under each cause that was suggested, instead (a minute).
+    #[arg(long)]
+    report_case: bool,
     /// Where the rows go.
     #[arg(long, default_value = "target/verdicts.json")]
     json: PathBuf,
@@ -90,11 +94,14 @@ fn run(args: &Args) -> Result<bool> {
         return Ok(true);
     }
     let image = image(&args.image)?;
-    let jobs = jobs(args)?;
     let threads = match args.threads {
         0 => std::thread::available_parallelism().map_or(1, usize::from),
         threads => threads,
     };
+    if args.report_case {
+        return report(&image, args.seed.unwrap_or(1), threads);
+    }
+    let jobs = jobs(args)?;
     let truths = truths(&image, &jobs, threads)?;
     if args.truth {
         return Ok(true);
@@ -103,6 +110,27 @@ fn run(args: &Args) -> Result<bool> {
     let worlds: std::collections::BTreeSet<&str> = rows.iter().map(|row| row.world).collect();
     std::fs::write(&args.json, json::render(&rows, worlds.len())).with_context(|| args.json.display().to_string())?;
     Ok(conclude(&rows))
+}
+
+fn report(image: &Image, seed: u64, threads: usize) -> Result<bool> {
+    let all: Vec<usize> = (0..CANDIDATES.len()).collect();
+    let rows = pool::map(&all, threads, |index| {
+        let mut figures = [Figure { rate_bytes_per_s: 0, gap_ns: None }; 4];
+        for (figure, measurement) in figures.iter_mut().zip(&MEASUREMENTS) {
+            *figure = measure(image, &CANDIDATES[*index], measurement, seed)
+                .with_context(|| format!("{}, {}", CANDIDATES[*index].id, measurement.name))?;
+        }
+        Ok((*index, figures))
+    });
+    let table: Vec<(usize, [Figure; 4])> = rows.into_iter().collect::<Result<_>>()?;
+    println!("{}", report_case::render(&table));
+    let all_four = |of: fn((usize, usize)) -> usize| {
+        let who = table.iter().filter(|(_, figures)| of(yields(figures)) == MEASUREMENTS.len());
+        let who: Vec<&str> = who.map(|(index, _)| CANDIDATES[*index].id).collect();
+        if who.is_empty() { "no cause".to_owned() } else { who.join(", ") }
+    };
+    println!("all four in form: {}; in figures: {} (virtual, seed {seed})", all_four(|y| y.0), all_four(|y| y.1));
+    Ok(true)
 }
 
 fn words(causes: &[Hypothesis]) -> String {
