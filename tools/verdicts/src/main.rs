@@ -55,6 +55,9 @@ struct Args {
     /// The bug report's four measurements under each cause that was suggested, instead (a minute).
     #[arg(long)]
     report_case: bool,
+    /// Writes what the console of one session prints to FILE, instead: of --world, --seed and --variant.
+    #[arg(long, value_name = "FILE")]
+    console: Option<PathBuf>,
     /// Where the rows go.
     #[arg(long, default_value = "target/verdicts.json")]
     json: PathBuf,
@@ -102,6 +105,14 @@ fn run(args: &Args) -> Result<bool> {
         return report(&image, args.seed.unwrap_or(1), threads);
     }
     let jobs = jobs(args)?;
+    if let Some(path) = &args.console {
+        let job = jobs.first().context("no session: --world, --seed, --variant")?;
+        let world = &WORLDS[job.index];
+        let setting = world.setting(&job.variant, job.seed);
+        let session = session::run(&image, &setting, &session::verdict_words(world.driver))?;
+        std::fs::write(path, &session.text).with_context(|| path.display().to_string())?;
+        return Ok(true);
+    }
     let truths = truths(&image, &jobs, threads)?;
     if args.truth {
         return Ok(true);

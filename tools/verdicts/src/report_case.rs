@@ -214,7 +214,7 @@ fn is_suspect(gap_ns: u64) -> bool {
 pub fn measure(image: &Image, candidate: &Candidate, measurement: &Measurement, seed: u64) -> Result<Figure> {
     let mut machine = MachineConfig::default();
     machine.board = machine.board.seeded(seed);
-    let mut setting = Setting { machine, window_b: WINDOW_B };
+    let mut setting = Setting { machine, window_b: WINDOW_B, words: "" };
     (measurement.shape)(&mut setting);
     (candidate.board)(&mut setting);
     if measurement.name != "house LAN" {

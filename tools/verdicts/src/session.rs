@@ -115,7 +115,7 @@ pub struct Rate {
 /// # Errors
 /// As [`run`].
 pub fn rate(image: &Image, setting: &Setting, driver: &str) -> Result<Rate> {
-    let words = format!("gb.presets={driver} {RATE_PLAN} gb.window_b={}", setting.window_b);
+    let words = format!("gb.presets={driver} {RATE_PLAN} gb.window_b={} {}", setting.window_b, setting.words);
     let session = run(image, setting, &words)?;
     Ok(rate_of(&session.records, session.idle))
 }

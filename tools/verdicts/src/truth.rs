@@ -10,7 +10,7 @@
 //!
 //! The convention is docs/VERDICTS.md's.
 
-use crate::removal::{NETWORK, OURS, Setting, remove};
+use crate::removal::{NETWORK, OURS, Setting, one_way_is_enough, remove};
 use crate::session::{Rate, rate};
 use anyhow::Result;
 use netbench::verdict::Hypothesis;
@@ -157,8 +157,8 @@ fn network(image: &Image, setting: &Setting, now: &Rate, findings: &mut Vec<Find
     Ok(())
 }
 
-/// What it brings to take `cause` away: the least of its ways, and the first way's setting. `None` if there is nothing
-/// to take away.
+/// What it brings to take `cause` away: the least of its ways and the first way's setting, or the most and its, where one
+/// is enough. `None` if there is nothing to take away.
 fn removed(
     image: &Image,
     setting: &Setting,
@@ -166,19 +166,21 @@ fn removed(
     now: &Rate,
     cause: Hypothesis,
 ) -> Result<Option<(u64, Setting, Rate)>> {
-    let mut least: Option<(u64, Setting, Rate)> = None;
+    let mut result: Option<(u64, Setting, Rate)> = None;
     for way in remove(cause, setting) {
         let then = rate(image, &way, driver)?;
         let rise_milli = rise(now, &then);
-        least = Some(match least.take() {
-            Some((before, first, first_rate)) => (before.min(rise_milli), first, first_rate),
+        result = Some(match result.take() {
             None => (rise_milli, way, then),
+            Some(first) if one_way_is_enough(cause) && rise_milli <= first.0 => first,
+            Some(_) if one_way_is_enough(cause) => (rise_milli, way, then),
+            Some((before, first, first_rate)) => (before.min(rise_milli), first, first_rate),
         });
-        if rise_milli < RISE_MILLI {
+        if rise_milli < RISE_MILLI && !one_way_is_enough(cause) {
             break;
         }
     }
-    Ok(least)
+    Ok(result)
 }
 
 /// Rate then over rate now, thousandths, at most a million.
