@@ -344,6 +344,10 @@ impl<'a, T: Trial> Judge<'a, T> {
     fn network(&mut self) -> Result<(), Failure> {
         let mut plain = Point { is_preset: false, ..self.now };
         plain.setup.rx = self.control;
+        if self.is_confirmed(Hypothesis::PauseReceived) || self.is_confirmed(Hypothesis::PauseSent) {
+            // As negotiated it might come back, and a round trip that PAUSE makes longer looks like a small window.
+            plain.setup.rx.pause = self.now.setup.rx.pause;
+        }
         plain.setup.link = LinkSettings { mode: self.now.setup.link.mode, ..LinkSettings::default() };
         self.trial.say(format_args!("settings that do no harm, {FEWEST} runs"));
         let series = self.series(&plain, FEWEST)?;
@@ -442,6 +446,8 @@ impl<'a, T: Trial> Judge<'a, T> {
         }
         let (state, because) = match smaller.effect() {
             Effect::None | Effect::Helps => (State::Refuted, "half_does_no_harm"),
+            // Acknowledgements that wait for the end of a PAUSE make any window too small.
+            _ if self.held(&smaller.without) => (State::Open, "acknowledgements_held"),
             Effect::Unclear => (State::Open, "unclear"),
             Effect::Slows => {
                 let double_b = plain.setup.window_b * 2;
@@ -473,7 +479,7 @@ impl<'a, T: Trial> Judge<'a, T> {
         ];
         let refuted = |h| self.verdicts.iter().any(|v| v.hypothesis == h && v.state == State::Refuted);
         let nobody_else = [Hypothesis::Cpu, Hypothesis::Lossy, Hypothesis::Window].into_iter().all(refuted);
-        let held = series.sum(|s| s.pause_received) > 0 && !refuted(Hypothesis::PauseReceived);
+        let held = self.held(series);
         let whole = series.all(|s| s.full_duplex) && series.ppm_of_frames(|s| s.discards) < DISCARDS_PPM;
         let steady = series.spread().is_some_and(|mean| mean.half_width_milli <= 150);
         let (state, because) = match more_flows.effect() {
@@ -482,6 +488,13 @@ impl<'a, T: Trial> Judge<'a, T> {
             _ => (State::Open, "undecided"),
         };
         self.conclude(Hypothesis::Path, state, because, figures);
+    }
+
+    /// PAUSE came in these runs, and whether it slows is not known or they obeyed it although it does.
+    fn held(&self, series: &Series) -> bool {
+        let refuted = |v: &Verdict| v.hypothesis == Hypothesis::PauseReceived && v.state == State::Refuted;
+        let obeyed = |s: &Sample| s.pause_received > 0 && s.obey_pause;
+        series.0.iter().any(obeyed) && !self.verdicts.iter().any(refuted)
     }
 
     fn nothing(&mut self) {

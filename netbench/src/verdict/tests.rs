@@ -20,6 +20,7 @@ struct World {
     rtt_us: u64,
     found: (u16, u16),
     partner_obeys: bool,
+    partner_floods: bool,
     damage_ppm: u64,
     half: bool,
     /// A ring that overflows loses so much now and then that a rate with it says nothing.
@@ -38,6 +39,7 @@ impl World {
             rtt_us: 200,
             found: (1, 0),
             partner_obeys: false,
+            partner_floods: false,
             damage_ppm: 0,
             half: false,
             wild_losses: false,
@@ -65,6 +67,13 @@ impl World {
             }
         } else if few && !self.partner_obeys {
             sample.discards = 5;
+        }
+        sample.obey_pause = !matches!(rx.pause, Pause::Forced { obey: false, .. });
+        if self.partner_floods {
+            sample.pause_received = 50;
+            if sample.obey_pause {
+                bps = bps.min(window_b * 8_000_000 / 20_000); // acknowledgements go out once in 20 ms
+            }
         }
         if self.damage_ppm > 0 {
             sample.link_errors = 20;
@@ -168,6 +177,12 @@ fn what_the_network_does_is_told_apart() {
     expect("gb.subject=linux", |w| w.damage_ppm = 500, &[Hypothesis::Lossy]);
     let half = |w: &mut World| (w.half, w.link_bps) = (true, 100_000_000);
     expect("gb.subject=linux", half, &[Hypothesis::Duplex]);
+}
+
+#[test]
+fn a_window_is_not_blamed_for_acknowledgements_that_pause_holds() {
+    let held = |w: &mut World| (w.partner_floods, w.path_bps) = (true, 400_000_000);
+    expect("gb.subject=freebsd", held, &[Hypothesis::PauseReceived, Hypothesis::Path]);
 }
 
 #[test]

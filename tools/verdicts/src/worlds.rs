@@ -133,7 +133,7 @@ pub static WORLDS: &[World] = &[
         flooded(s);
         s.machine.board.peer.pace_bps = Some(400_000_000);
     }),
-    world("overrun+path", "two buffers, bursts, PAUSE ignored, 400 Mbit/s", "openbsd", &[H::Overrun, H::Path], |s| {
+    world("overrun+path", "two buffers, bursts, PAUSE ignored, 400 Mbit/s", "openbsd", &[H::Path, H::Overrun], |s| {
         bursts(s);
         access(s, 400_000_000);
         round_trip(s, 4);
