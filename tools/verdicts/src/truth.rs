@@ -167,7 +167,12 @@ fn removed(
     cause: Hypothesis,
 ) -> Result<Option<(u64, Setting, Rate)>> {
     let mut result: Option<(u64, Setting, Rate)> = None;
-    for way in remove(cause, setting) {
+    let mut ways = remove(cause, setting);
+    if cause == Hypothesis::Overrun && !now.idle.contains(&Hypothesis::PauseSent) {
+        // A ring that is not small asks for no PAUSE either: that would take two causes away.
+        ways.truncate(1);
+    }
+    for way in ways {
         let then = rate(image, &way, driver)?;
         let rise_milli = rise(now, &then);
         result = Some(match result.take() {
