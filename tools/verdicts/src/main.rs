@@ -13,7 +13,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Instant;
 use verdicts::matrix::{Matrix, Row};
 use verdicts::report_case::{self, CANDIDATES, Figure, MEASUREMENTS, measure, yields};
-use verdicts::session::{self, image};
+use verdicts::session::{self, Rates, image};
 use verdicts::truth::{self, Truth};
 use verdicts::variant::{Variant, seen_by, spread};
 use verdicts::worlds::{WORLDS, World};
@@ -185,9 +185,10 @@ fn truths(image: &Image, jobs: &[Job], threads: usize) -> Result<Truths> {
     }
     let started = Instant::now();
     eprintln!("what is true in {} worlds and readings, in {threads} threads", wanted.len());
+    let rates = Rates::new(image);
     let found = pool::map(&wanted, threads, |(index, variant)| {
         let (world, begun) = (&WORLDS[*index], Instant::now());
-        let truth = truth::find(image, &world.setting(variant, 1), world.driver)
+        let truth = truth::find(&rates, &world.setting(variant, 1), world.driver)
             .with_context(|| format!("{} {variant}", world.name))?;
         tell(world, variant, &truth, begun.elapsed().as_millis());
         Ok(truth)

@@ -1,10 +1,14 @@
 //! One boot of the firmware in one world, and what its records say.
 
 use crate::removal::Setting;
+use crate::variant::{Variant, seen_by};
 use anyhow::{Context, Result, bail};
+use netbench::presets;
 use netbench::record::{SessionRecords, read_capture};
 use netbench::verdict::{Hypothesis, State};
+use std::collections::HashMap;
 use std::path::Path;
+use std::sync::Mutex;
 use vpi4::image::Image;
 use vpi4::{Machine, Stop};
 
@@ -110,14 +114,41 @@ pub struct Rate {
     pub idle: Vec<Hypothesis>,
 }
 
-/// Measures what a driver's settings receive, without any verdict.
-///
-/// # Errors
-/// As [`run`].
-pub fn rate(image: &Image, setting: &Setting, driver: &str) -> Result<Rate> {
-    let words = format!("gb.presets={driver} {RATE_PLAN} gb.window_b={} {}", setting.window_b, setting.words);
-    let session = run(image, setting, &words)?;
-    Ok(rate_of(&session.records, session.idle))
+/// Rates of settings, each measured once.
+pub struct Rates<'a> {
+    image: &'a Image,
+    known: Mutex<HashMap<String, Rate>>,
+}
+
+impl<'a> Rates<'a> {
+    /// Rates of `image`; none is known yet.
+    pub fn new(image: &'a Image) -> Self {
+        Rates { image, known: Mutex::default() }
+    }
+
+    /// What a driver's settings receive, without any verdict. `driver` is a preset, further words of a plan may follow.
+    /// Readings of the hardware that the driver cannot tell apart have one rate.
+    ///
+    /// # Errors
+    /// As [`run`].
+    pub fn of(&self, setting: &Setting, driver: &str) -> Result<Rate> {
+        let mut setting = setting.clone();
+        let name = driver.split(' ').next().unwrap_or(driver);
+        if let Some(preset) = presets::find(name) {
+            let board = &mut setting.machine.board;
+            seen_by(&preset.settings, &Variant::of(board)).apply(board);
+        }
+        let key = format!("{driver} {setting:?}");
+        let known = || self.known.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
+        if let Some(rate) = known().get(&key) {
+            return Ok(rate.clone());
+        }
+        let words = format!("gb.presets={driver} {RATE_PLAN} gb.window_b={} {}", setting.window_b, setting.words);
+        let session = run(self.image, &setting, &words)?;
+        let rate = rate_of(&session.records, session.idle);
+        known().insert(key, rate.clone());
+        Ok(rate)
+    }
 }
 
 fn rate_of(records: &SessionRecords, idle: Vec<Hypothesis>) -> Rate {

@@ -11,10 +11,9 @@
 //! The convention is docs/VERDICTS.md's.
 
 use crate::removal::{NETWORK, OURS, Setting, one_way_is_enough, remove};
-use crate::session::{Rate, rate};
+use crate::session::{Rate, Rates};
 use anyhow::Result;
 use netbench::verdict::Hypothesis;
-use vpi4::image::Image;
 
 /// A rise that makes a cause, thousandths.
 pub const RISE_MILLI: u64 = 1_250;
@@ -72,21 +71,21 @@ impl Truth {
 ///
 /// # Errors
 /// A session failed.
-pub fn find(image: &Image, setting: &Setting, driver: &str) -> Result<Truth> {
-    let subject = rate(image, setting, driver)?;
+pub fn find(rates: &Rates<'_>, setting: &Setting, driver: &str) -> Result<Truth> {
+    let subject = rates.of(setting, driver)?;
     let mut truth = Truth { findings: Vec::new(), rate_bps: subject.payload_bps, harmless_bps: None };
     if subject.is_full {
         truth.findings.push(Finding { hypothesis: Hypothesis::Nothing, kind: Kind::Cause, rise_milli: 1_000 });
         return Ok(truth);
     }
-    let (rest, now) = peel(image, setting, driver, subject, &OURS, &mut truth.findings)?;
+    let (rest, now) = peel(rates, setting, driver, subject, &OURS, &mut truth.findings)?;
     if now.is_full {
         return Ok(truth);
     }
-    let harmless = rate(image, &rest, HARMLESS)?;
+    let harmless = rates.of(&rest, HARMLESS)?;
     truth.harmless_bps = Some(harmless.payload_bps);
     if !harmless.is_full {
-        network(image, &rest, &harmless, &mut truth.findings)?;
+        network(rates, &rest, &harmless, &mut truth.findings)?;
     }
     Ok(truth)
 }
@@ -94,7 +93,7 @@ pub fn find(image: &Image, setting: &Setting, driver: &str) -> Result<Truth> {
 /// Takes one cause after the other away, the largest first, until none is left or the link is full. What is left, and
 /// its rate.
 fn peel(
-    image: &Image,
+    rates: &Rates<'_>,
     setting: &Setting,
     driver: &str,
     rate_now: Rate,
@@ -109,7 +108,7 @@ fn peel(
             if now.idle.contains(cause) {
                 continue;
             }
-            let Some((rise_milli, without, then)) = removed(image, &setting, driver, &now, *cause)? else { continue };
+            let Some((rise_milli, without, then)) = removed(rates, &setting, driver, &now, *cause)? else { continue };
             if rise_milli >= RISE_MILLI {
                 note(findings, *cause, Kind::Consequence, rise_milli);
             }
@@ -129,10 +128,10 @@ fn peel(
 }
 
 /// What limits the network, each cause by itself; if none does, two of them.
-fn network(image: &Image, setting: &Setting, now: &Rate, findings: &mut Vec<Finding>) -> Result<()> {
+fn network(rates: &Rates<'_>, setting: &Setting, now: &Rate, findings: &mut Vec<Finding>) -> Result<()> {
     let mut alone: Vec<(Hypothesis, u64, Setting)> = Vec::new();
     for cause in NETWORK {
-        if let Some((rise_milli, without, _)) = removed(image, setting, HARMLESS, now, cause)? {
+        if let Some((rise_milli, without, _)) = removed(rates, setting, HARMLESS, now, cause)? {
             alone.push((cause, rise_milli, without));
         }
     }
@@ -148,7 +147,7 @@ fn network(image: &Image, setting: &Setting, now: &Rate, findings: &mut Vec<Find
         return Ok(());
     };
     for (behind, ..) in &alone[1..] {
-        let both = removed(image, without, HARMLESS, now, *behind)?;
+        let both = removed(rates, without, HARMLESS, now, *behind)?;
         if both.is_some_and(|(rise_milli, ..)| rise_milli >= RISE_MILLI) {
             note(findings, *behind, Kind::Consequence, RISE_MILLI);
             note(findings, *limit, Kind::Cause, *most_milli);
@@ -160,7 +159,7 @@ fn network(image: &Image, setting: &Setting, now: &Rate, findings: &mut Vec<Find
 /// What it brings to take `cause` away: the least of its ways and the first way's setting, or the most and its, where one
 /// is enough. `None` if there is nothing to take away.
 fn removed(
-    image: &Image,
+    rates: &Rates<'_>,
     setting: &Setting,
     driver: &str,
     now: &Rate,
@@ -173,7 +172,7 @@ fn removed(
         ways.truncate(1);
     }
     for way in ways {
-        let then = rate(image, &way, driver)?;
+        let then = rates.of(&way, driver)?;
         let rise_milli = rise(now, &then);
         result = Some(match result.take() {
             None => (rise_milli, way, then),

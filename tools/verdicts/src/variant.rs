@@ -55,6 +55,18 @@ impl Variant {
         all
     }
 
+    /// The one that the board is set up for.
+    pub fn of(board: &BoardConfig) -> Variant {
+        let (switches, found) = (&board.genet.switches, &board.genet.found);
+        Variant {
+            count: switches.count,
+            timer: switches.timer,
+            zero: switches.threshold_zero,
+            threshold: found.threshold as u16,
+            timeout_ticks: found.timeout as u16,
+        }
+    }
+
     /// Sets the board up so.
     pub fn apply(&self, board: &mut BoardConfig) {
         let genet = &mut board.genet;

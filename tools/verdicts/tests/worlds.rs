@@ -5,7 +5,7 @@
 use netbench::verdict::Hypothesis;
 use std::path::Path;
 use verdicts::matrix::Row;
-use verdicts::session::{self, verdict_words};
+use verdicts::session::{self, Rates, verdict_words};
 use verdicts::variant::Variant;
 use verdicts::worlds::World;
 use verdicts::{pool, truth};
@@ -20,7 +20,7 @@ fn image() -> Image {
 fn row(image: &Image, name: &str, variant: Variant) -> Row {
     let world = World::named(name).unwrap();
     let setting = world.setting(&variant, SEED);
-    let truth = truth::find(image, &setting, world.driver).unwrap();
+    let truth = truth::find(&Rates::new(image), &setting, world.driver).unwrap();
     let session = session::run(image, &setting, &verdict_words(world.driver)).unwrap();
     Row {
         world: world.name,
