@@ -4,12 +4,14 @@
 mod common;
 
 use board::genet::*;
-use board::link::LinkConfig;
+use board::link::{Direction, LinkConfig};
 use board::source::PacedSource;
 use common::{Bench, MAC, MS, World, frames};
 use genet::calibrate::{Audience, Fact, Outcome, QUESTIONS, Sure, Value};
-use genet::{Posted, RxMode, RxRing, RxSettings};
+use genet::{Pause, Posted, Registers, RxMode, RxRing, RxSettings};
+use std::cell::RefCell;
 use std::collections::BTreeMap;
+use std::rc::Rc;
 
 /// Answers by name; a tick by name and loopback.
 #[derive(Default)]
@@ -333,6 +335,75 @@ fn no_cable_is_needed_and_settings_stay() {
     assert_eq!(before, after);
     assert!(answers.facts.values().all(|fact| fact.answer.is_ok()));
     assert_eq!(bench.findings(), []);
+}
+
+/// What reaches the partner from now on.
+fn watch_wire(bench: &mut Bench) -> Rc<RefCell<Vec<Vec<u8>>>> {
+    let sent = Rc::new(RefCell::new(Vec::new()));
+    let log = sent.clone();
+    bench.model(|model, _, _| {
+        model.link_mut().set_tap(Some(Box::new(move |_, direction, bytes| {
+            if direction == Direction::FromBoard {
+                log.borrow_mut().push(bytes.to_vec());
+            }
+        })));
+    });
+    sent
+}
+
+/// Bench in a storm of broadcasts, with PAUSE sent and watermarks that ask for it soon.
+fn in_a_storm(ring: RxRing, switches: Switches) -> Bench {
+    let genet = GenetConfig { switches, ..GenetConfig::default() };
+    let storm = PacedSource::new(0, 20_000, u64::MAX, 60, [0xff; 6]);
+    let mut bench = World::new(genet, LinkConfig::default(), storm).start();
+    let pause = Pause::Forced { send: true, obey: true };
+    bench.apply(RxSettings { pause, xoff: 200, xon: 220, ring, ..RxSettings::default() });
+    bench
+}
+
+#[test]
+fn a_busy_wire_changes_no_fact_and_the_partner_hears_nothing() {
+    for ring in [RxRing::Ring16, RxRing::Ring0] {
+        for xoff in [XoffTrigger::OnEntry, XoffTrigger::EachFrame] {
+            let switches = Switches { xoff, ..Switches::default() };
+            let mut bench = in_a_storm(ring, switches);
+            let sent = watch_wire(&mut bench);
+            let mut answers = Answers::default();
+            let outcome = bench.driver.calibrate(bench.phy.as_mut().unwrap(), &mut answers);
+            assert_eq!(outcome, Outcome { stopped: false, looped: true, not_restored: None });
+            for (name, value) in &expected(&switches, &Found::default()) {
+                assert!(is_near(answers.facts[name].answer, *value), "{ring:?}: {:?}", answers.facts[name]);
+            }
+            assert_eq!(*sent.borrow(), Vec::<Vec<u8>>::new(), "{ring:?}");
+            assert_eq!(bench.findings(), [], "{ring:?}");
+        }
+    }
+}
+
+/// The engine when an answer is told.
+struct AtAnswers<'a>(&'a common::Handle, Vec<(&'static str, u32, bool)>);
+
+impl Audience for AtAnswers<'_> {
+    fn fact(&mut self, fact: &Fact) {
+        let free = 256 - i32::from((self.0.read(0x3008) as u16).wrapping_sub(self.0.read(0x300c) as u16));
+        self.1.push((fact.question.name, self.0.read(0x3044), (0..=256).contains(&free)));
+    }
+
+    fn stop_wanted(&mut self, _: u64) -> bool {
+        false
+    }
+}
+
+#[test]
+fn no_engine_runs_with_an_index_that_no_ring_can_have_while_an_answer_is_told() {
+    let mut bench = in_a_storm(RxRing::Ring16, Switches::default());
+    let handle = bench.world.handle.clone();
+    let mut answers = AtAnswers(&handle, Vec::new());
+    bench.driver.calibrate(bench.phy.as_mut().unwrap(), &mut answers);
+    assert!(answers.1.iter().all(|(_, control, in_ring)| *in_ring || control & 1 == 0), "{:?}", answers.1);
+    let writes: Vec<_> = answers.1.iter().filter(|(name, ..)| name.contains("_write_")).collect();
+    assert_eq!(writes.len(), 4);
+    assert!(writes.iter().all(|(_, control, in_ring)| *control == 0 && *in_ring), "{writes:?}");
 }
 
 /// MAX_FRAME_LEN, PAUSE_CTRL, MASK, MDF_CTRL, RGMII_OOB_CTRL without its link bit's doing, RING_CFG.

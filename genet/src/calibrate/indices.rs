@@ -6,45 +6,62 @@ use crate::bring_up::{start_receive, stop_engine};
 use crate::regs::rdma;
 use crate::settings::{RING_SIZE, RxRing};
 use crate::{Clock, DmaMemory, Engine, Registers, descriptor};
+use tock_registers::fields::FieldValue;
 
 const RUNS: u16 = 3;
 /// Slot that a pointer is set to while the index says 0.
 const OTHER_SLOT: u8 = 5;
 
 impl<R: Registers, D: DmaMemory, C: Clock> Rig<'_, R, D, C> {
-    /// Writes to what the hardware owns, in the three states of the engine. Needs no frame.
+    /// Writes to what the hardware owns, in the three states of the engine. Needs no frame. The engine stands with an
+    /// index that no ring can have while it is looked at and no longer: it is off when an answer is told.
     pub(super) fn index_writes(&mut self) -> Result<(), Why> {
+        self.ring = rdma::Ring::at(RxRing::Ring16.number());
         let ring_bit = rdma::CTRL::RINGS.val(1 << RxRing::Ring16.number());
-        let states = [
-            (Ask::ProdWriteOff, rdma::CTRL::EN::CLEAR),
-            (Ask::ProdWriteRing, ring_bit),
-            (Ask::ProdWriteRunning, ring_bit + rdma::CTRL::EN::SET),
-        ];
-        for (ask, state) in states {
-            self.stop()?;
-            rdma::CTRL.write(self.regs(), state);
-            let index = self.ring.prod_index();
-            self.ask(ask, &mut |rig| {
-                rig.repeat(RUNS, &mut |rig, run| {
-                    let before = rig.index();
-                    let other = u32::from(before.wrapping_add(0x0123 + run));
-                    index.set(rig.regs(), other);
-                    Ok(taken(rig.index().into(), before.into(), other))
-                })
-            });
-            if ask == Ask::ProdWriteRing {
-                let pointer = self.ring.write_ptr();
-                self.ask(Ask::PointerRing, &mut |rig| {
-                    rig.repeat(RUNS, &mut |rig, run| {
-                        let before = pointer.get(rig.regs());
-                        let other = (before + 3 * u32::from(1 + run)) % (3 * u32::from(RING_SIZE));
-                        pointer.set(rig.regs(), other);
-                        Ok(taken(pointer.get(rig.regs()), before, other))
-                    })
-                });
-            }
-        }
+        let index = self.ring.prod_index();
+        let pointer = self.ring.write_ptr();
+        let mut write_index = |rig: &mut Self, run| {
+            let before = rig.index();
+            let other = u32::from(before.wrapping_add(0x0123 + run));
+            index.set(rig.regs(), other);
+            Ok(taken(rig.index().into(), before.into(), other))
+        };
+        let mut write_pointer = |rig: &mut Self, run| {
+            let before = pointer.get(rig.regs());
+            let other = (before + 3 * u32::from(1 + run)) % (3 * u32::from(RING_SIZE));
+            pointer.set(rig.regs(), other);
+            Ok(taken(pointer.get(rig.regs()), before, other))
+        };
+        self.in_state(Ask::ProdWriteOff, rdma::CTRL::EN::CLEAR, &mut write_index)?;
+        self.in_state(Ask::ProdWriteRing, ring_bit, &mut write_index)?;
+        self.in_state(Ask::PointerRing, ring_bit, &mut write_pointer)?;
+        self.in_state(Ask::ProdWriteRunning, ring_bit + rdma::CTRL::EN::SET, &mut write_index)?;
         self.start(RxRing::Ring16)
+    }
+
+    /// Asks with the engine in `state` and an empty ring, and stops it before the answer is told.
+    fn in_state(
+        &mut self,
+        ask: Ask,
+        state: FieldValue<u32, rdma::CTRL::Register>,
+        measure: &mut dyn FnMut(&mut Self, u16) -> Result<Value, Why>,
+    ) -> Result<(), Why> {
+        self.stop()?;
+        self.ask(ask, &mut |rig| {
+            rig.empty();
+            rdma::CTRL.write(rig.regs(), state);
+            let votes = rig.repeat(RUNS, measure);
+            rig.stop()?;
+            rig.empty();
+            votes
+        });
+        Ok(())
+    }
+
+    /// Producer where the consumer is, as far as it takes the write.
+    fn empty(&mut self) {
+        self.ring.prod_index().set(self.regs(), 0);
+        self.ring.cons_index().set(self.regs(), self.index().into());
     }
 
     fn stop(&mut self) -> Result<(), Why> {

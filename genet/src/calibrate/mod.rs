@@ -26,7 +26,7 @@ use crate::regs::{ext, rdma, umac};
 use crate::settings::RxSettings;
 use crate::{Clock, DmaMemory, Registers, Speed};
 use fact::Votes;
-use modes::MODES;
+use modes::{FRAME_END_US, MODES};
 use phy::{Bcm54210e, PhyState};
 use rig::Rig;
 
@@ -76,6 +76,7 @@ impl<R: Registers, D: DmaMemory, C: Clock> Genet<R, D, C> {
         self.end_batch();
         self.irq.mask(&self.regs);
         let kept = KEPT.map(|offset| self.regs.read(offset));
+        self.leave_the_wire();
         let phy_found = phy.state(&mut self.mdio()).ok();
         let mut rig = Rig::new(self, audience);
         let ended = rig.all(phy, phy_found.as_ref());
@@ -88,6 +89,15 @@ impl<R: Registers, D: DmaMemory, C: Clock> Genet<R, D, C> {
         let stopped = rig.is_stopped();
         let not_restored = self.restore(&settings, kept, phy, phy_found.as_ref());
         Outcome { stopped, looped, not_restored }
+    }
+
+    /// Nothing is received and no PAUSE is sent from here on: what is written to the ring must mean nothing to a partner,
+    /// and what a partner sends must not land in it.
+    fn leave_the_wire(&self) {
+        umac::CMD.modify(&self.regs, umac::CMD::RX_EN::CLEAR + umac::CMD::TX_PAUSE_IGNORE::SET);
+        umac::CMD.get(&self.regs);
+        self.clock.delay_us(FRAME_END_US);
+        self.rx.ring().xon_xoff_thresh().set(&self.regs, 0);
     }
 
     /// Puts everything back; what failed first.

@@ -18,7 +18,7 @@ const TRY_US: u32 = 10_000;
 /// Good frames in a row that make a loop.
 const GOOD: u32 = 4;
 /// From a disabled MAC to its last frame's end, us.
-const FRAME_END_US: u32 = 2_000;
+pub(super) const FRAME_END_US: u32 = 2_000;
 
 /// A loopback.
 #[derive(Clone, Copy, Debug)]
