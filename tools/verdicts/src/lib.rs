@@ -15,4 +15,5 @@ pub mod report_case;
 pub mod session;
 pub mod truth;
 pub mod variant;
+pub mod wire;
 pub mod worlds;

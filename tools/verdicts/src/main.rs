@@ -1,7 +1,7 @@
 //! `verdicts`: the firmware's verdicts in worlds whose truth is known, as a confusion matrix.
 //!
-//! Exit status: 0 nothing false was confirmed and at least 95 % of the true causes were, 1 not so, 2 a session failed or
-//! bad usage.
+//! Exit status: 0 nothing false was confirmed and at least 95 % of the true causes were, 1 not so, 2 a session failed, a
+//! world is not what it was made for, or bad usage.
 
 use anyhow::{Context, Result, bail};
 use clap::Parser;
@@ -105,6 +105,9 @@ fn run(args: &Args) -> Result<bool> {
         return report(&image, args.seed.unwrap_or(1), threads);
     }
     let jobs = jobs(args)?;
+    if jobs.is_empty() {
+        bail!("no session: --variant wants a part of a name such as {}", Variant::BASE);
+    }
     if let Some(path) = &args.console {
         let job = jobs.first().context("no session: --world, --seed, --variant")?;
         let world = &WORLDS[job.index];
@@ -195,7 +198,12 @@ fn truths(image: &Image, jobs: &[Job], threads: usize) -> Result<Truths> {
     });
     let mut truths = Truths::new();
     for ((index, variant), truth) in wanted.iter().zip(found) {
-        truths.insert((*index, variant.to_string()), truth.map_err(|error: anyhow::Error| error)?);
+        let truth = truth.map_err(|error: anyhow::Error| error)?;
+        let world = &WORLDS[*index];
+        if *variant == Variant::BASE && truth.causes() != world.causes {
+            bail!("{} was made for {} and is {}", world.name, words(world.causes), words(&truth.causes()));
+        }
+        truths.insert((*index, variant.to_string()), truth);
     }
     eprintln!("{} s", started.elapsed().as_secs());
     Ok(truths)

@@ -86,6 +86,11 @@ impl Matrix {
         self.lines.iter().map(|(_, counts)| counts[Kind::Not as usize].0[0]).sum()
     }
 
+    /// Confirmed though only a consequence of a larger cause, or close behind one.
+    pub fn of_consequences(&self) -> u32 {
+        self.lines.iter().map(|(_, counts)| counts[Kind::Consequence as usize].0[0]).sum()
+    }
+
     /// Share of true causes that were confirmed, millionths; all of none.
     pub fn true_confirmed_ppm(&self) -> u64 {
         let causes = || self.lines.iter().map(|(_, counts)| counts[Kind::Cause as usize]);
@@ -108,9 +113,10 @@ impl fmt::Display for Matrix {
         }
         writeln!(
             f,
-            "{} sessions, {} false confirmations, {}.{} % of the true causes confirmed (virtual)",
+            "{} sessions, {} false confirmations ({} of consequences), {}.{} % of the true causes confirmed (virtual)",
             self.sessions,
             self.false_confirmations(),
+            self.of_consequences(),
             self.true_confirmed_ppm() / 10_000,
             self.true_confirmed_ppm() / 1_000 % 10
         )

@@ -2,6 +2,7 @@
 
 use crate::removal::Setting;
 use crate::variant::{Variant, seen_by};
+use crate::wire::Wire;
 use anyhow::{Context, Result, bail};
 use netbench::presets;
 use netbench::record::{SessionRecords, read_capture};
@@ -16,6 +17,8 @@ use vpi4::{Machine, Stop};
 pub const WINDOW_B: u64 = 512 << 10;
 /// Share of the link's bits that make it full, thousandths.
 const FULL_MILLI: u64 = 930;
+/// What a ring full of frames may hold from before a window, bytes.
+const RING_B: u64 = 256 * 1_514;
 /// How a rate is measured: the warm-up of a verdict is as long at most, and so is its window.
 const RATE_PLAN: &str =
     "gb.warmup_ms=800 gb.settle=1 gb.window_ms=500 gb.window_frames=4000 gb.rtt_probes=0 gb.repeats=1";
@@ -42,6 +45,10 @@ pub struct Session {
     pub virtual_ns: u64,
     /// Causes whose mechanism never acted in the models.
     pub idle: Vec<Hypothesis>,
+    /// What the cable's model delivered.
+    pub wire: Wire,
+    /// What the link's model ran at in the end: bit/s, and both ends in full duplex.
+    pub link: (u64, bool),
 }
 
 /// Ring 16's MBUF_DONE_THRESH.
@@ -67,6 +74,8 @@ pub fn run(image: &Image, setting: &Setting, words: &str) -> Result<Session> {
     let mut config = setting.machine.clone();
     config.board.bootargs = words.to_owned();
     let mut machine = Machine::new(config, image)?;
+    let wire = Wire::default();
+    machine.with_genet(|genet, _, _| genet.link_mut().set_tap(Some(wire.tap())));
     let stop = machine.run();
     let text = machine.uart().to_vec();
     let tail = || String::from_utf8_lossy(&text[text.len().saturating_sub(2_000)..]).into_owned();
@@ -75,13 +84,17 @@ pub fn run(image: &Image, setting: &Setting, words: &str) -> Result<Session> {
         bail!("the firmware's fault at {} ns: {}: {}", finding.at_ns, finding.device, finding.text);
     }
     let idle = idle(&machine);
+    let mode = machine.board().genet().link().mode();
+    let link = mode.map_or((0, false), |mode| {
+        (8_000_000_000 / mode.speed.byte_ns(), mode.full_duplex && mode.partner_full_duplex)
+    });
     let virtual_ns = machine.stats().now_ns;
     let mut capture = read_capture(&text);
     let (Some(records), 0) = (capture.sessions.pop(), capture.damaged) else { bail!("damaged records") };
     if !capture.sessions.is_empty() || records.missing + records.incomplete > 0 {
         bail!("records are missing");
     }
-    Ok(Session { text, records, rc, virtual_ns, idle })
+    Ok(Session { text, records, rc, virtual_ns, idle, wire, link })
 }
 
 /// The words of a plan that looks for the cause: which driver is under suspicion, and nothing about the world.
@@ -145,26 +158,30 @@ impl<'a> Rates<'a> {
         }
         let words = format!("gb.presets={driver} {RATE_PLAN} gb.window_b={} {}", setting.window_b, setting.words);
         let session = run(self.image, &setting, &words)?;
-        let rate = rate_of(&session.records, session.idle);
+        let rate = rate_of(&session)?;
         known().insert(key, rate.clone());
         Ok(rate)
     }
 }
 
-fn rate_of(records: &SessionRecords, idle: Vec<Hypothesis>) -> Rate {
-    let of = |kind: &'static str| records.entries.iter().filter(move |entry| entry.kind == kind);
-    let link = of("link").rfind(|entry| entry.get("up") == Some("1"));
-    let link_bps = link.and_then(|entry| entry.num("speed_bps")).unwrap_or(0);
-    let full_duplex = link.and_then(|entry| entry.get("duplex")) == Some("full");
-    let (mut runs, mut sum_bps, mut is_full) = (0, 0, full_duplex && link_bps > 0);
+/// The firmware's payload over the windows; whether the link was full is for the cable's model to say.
+fn rate_of(session: &Session) -> Result<Rate> {
+    let of = |kind: &'static str| session.records.entries.iter().filter(move |entry| entry.kind == kind);
+    let (link_bps, full_duplex) = session.link;
+    let (mut runs, mut sum_bps, mut is_full) = (0, 0, full_duplex);
     for result in of("result") {
         let run = of("run").find(|entry| entry.num("run") == result.num("run"));
         let time = |key| run.and_then(|entry| entry.num(key)).unwrap_or(0);
-        let window_ns = time("end_ns").saturating_sub(time("start_ns")).max(1);
+        let (start_ns, end_ns) = (time("start_ns"), time("end_ns"));
         let payload_b = result.num("payload_b").unwrap_or(0);
+        let delivered_b = session.wire.bytes(start_ns, end_ns);
+        if payload_b > delivered_b + RING_B {
+            bail!("the firmware counts {payload_b} bytes of payload where the cable delivered {delivered_b}");
+        }
+        let window_ns = end_ns.saturating_sub(start_ns).max(1);
         sum_bps += (u128::from(payload_b) * 8_000_000_000 / u128::from(window_ns)) as u64;
-        is_full &= result.num("wire_bps").unwrap_or(0) >= link_bps / 1_000 * FULL_MILLI;
+        is_full &= session.wire.share_milli(start_ns, end_ns, link_bps) >= FULL_MILLI;
         runs += 1;
     }
-    Rate { payload_bps: sum_bps / runs.max(1), is_full: is_full && runs > 0, idle }
+    Ok(Rate { payload_bps: sum_bps / runs.max(1), is_full: is_full && runs > 0, idle: session.idle.clone() })
 }

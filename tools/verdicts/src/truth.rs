@@ -148,8 +148,8 @@ fn network(rates: &Rates<'_>, setting: &Setting, now: &Rate, findings: &mut Vec<
     };
     for (behind, ..) in &alone[1..] {
         let both = removed(rates, without, HARMLESS, now, *behind)?;
-        if both.is_some_and(|(rise_milli, ..)| rise_milli >= RISE_MILLI) {
-            note(findings, *behind, Kind::Consequence, RISE_MILLI);
+        if let Some((rise_milli, ..)) = both.filter(|(rise_milli, ..)| *rise_milli >= RISE_MILLI) {
+            note(findings, *behind, Kind::Consequence, rise_milli);
             note(findings, *limit, Kind::Cause, *most_milli);
         }
     }

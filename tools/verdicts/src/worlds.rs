@@ -70,6 +70,9 @@ pub static WORLDS: &[World] = &[
     world("clean_poll", "1000 Mbit/s, nothing wrong, a driver that polls", "uboot", &[H::Nothing], |_| {}),
     world("coalescing", "a threshold that is never reached and 33.554 ms", "ticks4096", &[H::Coalescing], |_| {}),
     world("pause_sent", "two buffers posted, the other end obeys PAUSE", "openbsd", &[H::PauseSent], obeying),
+    world("two_buffers", "two buffers posted, PAUSE obeyed, asked for once a fall", "openbsd", &[H::Nothing], |s| {
+        s.machine.board.link.partner.obeys_pause = ObeyPause::Always;
+    }),
     world("pause_received", "the other end sends PAUSE without end", "freebsd", &[H::PauseReceived], flooded),
     world("eee", "the other end wakes the link too early", "linux", &[H::Eee], |s| {
         bad_wake(s);
