@@ -200,6 +200,10 @@ impl Port for BoardPort {
         stamp
     }
 
+    fn prepare_watch(&mut self) {
+        self.arrivals.prepare();
+    }
+
     fn watch(&mut self, on: bool) -> bool {
         if !on {
             self.arrivals.park();
@@ -261,6 +265,7 @@ impl Port for BoardPort {
         if irq::blocked_lines() != self.told_lines {
             self.tell_lines();
         }
+        self.arrivals.tell();
         if now >= self.link_due_ns {
             self.link_due_ns = now + LINK_POLL_NS;
             let polled = self.phy.poll_link(&mut self.genet.mdio());

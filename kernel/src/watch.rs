@@ -16,5 +16,8 @@ pub mod event;
 pub mod matcher;
 #[cfg(target_os = "none")]
 pub mod note;
+pub mod orders;
 pub mod ring;
 pub mod tracker;
+#[cfg(target_os = "none")]
+pub mod watcher;

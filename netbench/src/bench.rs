@@ -37,7 +37,7 @@ pub(crate) struct Bench<'a, P, C> {
 }
 
 impl<'a, P: Port, C: Console> Bench<'a, P, C> {
-    /// Asks for the link `asked`, waits for it, asks for an address and looks the server up. With the link of the first
+    /// Gets the arrival clock ready, asks for the link `asked`, waits for it, asks for an address and looks the server up. With the link of the first
     /// point it need not be made twice.
     ///
     /// # Errors
@@ -52,6 +52,9 @@ impl<'a, P: Port, C: Console> Bench<'a, P, C> {
         window_b: u64,
     ) -> Result<Self, Failure> {
         let url = Url::parse(&plan.url).map_err(Failure::Url)?;
+        if plan.watches() {
+            port.prepare_watch();
+        }
         // After an earlier plan the port may be set to something else.
         let _ = port.set_link(&asked).map_err(Failure::Phy)?;
         let mut links = LinkLog::default();

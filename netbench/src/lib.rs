@@ -53,8 +53,12 @@ pub trait Port: smoltcp::phy::Device {
     /// Of the frame that was handed out last. Asked once for a frame, in the order in which they came.
     fn last_stamp(&mut self) -> FrameStamp;
 
+    /// Gets the arrival clock ready, which may take a while and print: not for use inside a window. Without this there is
+    /// none.
+    fn prepare_watch(&mut self) {}
+
     /// Starts the arrival clock, a core that watches the receive ring, or parks it. True: it runs, and stamps have the
-    /// arrival until it is parked. Parked it reads no device; before anything else that touches the ring it must be.
+    /// arrival until it is parked. Parked it reads no device; before anything else that touches the ring it must be. Prints nothing.
     /// In poll mode stamps have the arrival without it: whoever polls sees the frames come.
     fn watch(&mut self, on: bool) -> bool {
         let _ = on;

@@ -193,13 +193,15 @@ impl Sink for Meter {
             self.irq_delay.add(stamp.irq_ns.saturating_sub(arrival_ns));
         }
         if flow == SPACING_FLOW {
-            if let (Some(before_ns), Some(arrival_ns)) = (self.spacing_arrival_ns, stamp.arrival_ns) {
-                self.arrival.add(arrival_ns - before_ns);
+            if let (Some(before_ns), Some(arrival_ns)) = (self.spacing_arrival_ns, stamp.arrival_ns)
+                && let Some(spacing_ns) = arrival_ns.checked_sub(before_ns)
+            {
+                self.arrival.add(spacing_ns);
             }
             self.spacing_arrival_ns = stamp.arrival_ns;
             if self.spacing_deliver_ns != 0 {
                 self.irq.add(stamp.irq_ns.saturating_sub(self.spacing_irq_ns));
-                self.deliver.add(now_ns - self.spacing_deliver_ns);
+                self.deliver.add(now_ns.saturating_sub(self.spacing_deliver_ns));
             }
             self.spacing_irq_ns = stamp.irq_ns;
             self.spacing_deliver_ns = now_ns;
@@ -249,6 +251,18 @@ mod tests {
         }
         assert_eq!((meter.irq.total(), meter.irq.min(), meter.irq.max()), (4, Some(100), Some(100)));
         assert_eq!(meter.sums.frames, 10);
+    }
+
+    #[test]
+    fn an_arrival_before_the_one_before_is_no_spacing() {
+        let mut meter = Meter::new();
+        meter.start(0, 1_000_000, Load::default());
+        for (arrival_ns, irq_ns) in [(500, 600), (400, 700), (450, 800), (900, 850)] {
+            let stamp = FrameStamp { irq_ns, arrival_ns: Some(arrival_ns), bytes: 1514, ..FrameStamp::default() };
+            meter.payload(0, 1460, stamp, 1_000);
+        }
+        assert_eq!((meter.arrival.total(), meter.arrival.min(), meter.arrival.max()), (2, Some(50), Some(450)));
+        assert_eq!((meter.irq_delay.total(), meter.irq_delay.min(), meter.irq_delay.max()), (4, Some(0), Some(350)));
     }
 
     #[test]

@@ -171,6 +171,12 @@ impl Plan {
         self.values("gb.window_b").max().unwrap_or(DEFAULT_WINDOW_B)
     }
 
+    /// Any point wants the arrival clock.
+    pub fn watches(&self) -> bool {
+        let mut values = self.values("gb.watch").peekable();
+        values.peek().is_none() || values.any(|value| value != 0)
+    }
+
     fn values<'a>(&'a self, key: &'a str) -> impl Iterator<Item = u64> + 'a {
         self.axes
             .iter()

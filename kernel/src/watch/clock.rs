@@ -1,7 +1,7 @@
 //! The first of the three clocks, as the port uses it: when each frame came.
 
-use super::core1::Watcher;
 use super::matcher::Matcher;
+use super::watcher::Watcher;
 use crate::arch::counter::ticks_to_ns;
 use genet::{FrameStamp, WatchPoints};
 use netbench::Watched;
@@ -16,7 +16,19 @@ pub struct ArrivalClock {
 }
 
 impl ArrivalClock {
-    /// Starts it. False: there is no watcher.
+    /// Gets the core that watches ready, and tells if there is none. Not for use inside a window.
+    pub fn prepare(&mut self) {
+        self.watcher.prepare();
+        self.watcher.tell();
+    }
+
+    /// Tells once if the core that watches is not used any more. Not for use inside a window.
+    #[inline]
+    pub fn tell(&mut self) {
+        self.watcher.tell();
+    }
+
+    /// Starts it; prints nothing. False: there is no watcher.
     pub fn start(&mut self, points: WatchPoints) -> bool {
         self.park();
         self.matcher = Matcher::default();
@@ -66,5 +78,6 @@ impl ArrivalClock {
     pub fn fail_on_purpose(&mut self) {
         self.park();
         self.watcher.fail_on_purpose();
+        self.watcher.tell();
     }
 }

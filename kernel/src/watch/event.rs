@@ -3,8 +3,7 @@
 /// A change of PROD_INDEX or of the receive bit of the interrupt latch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Event {
-    /// Counter (54 MHz) when the change was seen: at most one turn of the watcher's loop after it happened. 46 bits:
-    /// 15 days.
+    /// Counter (54 MHz) when the change was seen: at most one turn of the watcher's loop after it happened.
     pub ticks: u64,
     /// PROD_INDEX since then.
     pub prod: u16,
@@ -19,7 +18,7 @@ const GAP: u64 = 1 << 17;
 const TICKS_SHIFT: u32 = 18;
 
 impl Event {
-    /// As one word.
+    /// As one word, with the low 46 bits of the counter: 15 days.
     #[inline]
     pub const fn pack(self) -> u64 {
         self.ticks << TICKS_SHIFT
@@ -28,10 +27,17 @@ impl Event {
             | self.prod as u64
     }
 
-    /// From [`Event::pack`].
+    /// From [`Event::pack`], no more than seven days before or after the counter was `near_ticks`.
     #[inline]
-    pub const fn unpack(word: u64) -> Event {
-        Event { ticks: word >> TICKS_SHIFT, prod: word as u16, pending: word & PENDING != 0, gap: word & GAP != 0 }
+    pub const fn unpack(word: u64, near_ticks: u64) -> Event {
+        // Both shifts: the distance in 46 bits, with its sign.
+        let distance = (word.wrapping_sub(near_ticks << TICKS_SHIFT) as i64) >> TICKS_SHIFT;
+        Event {
+            ticks: near_ticks.wrapping_add_signed(distance),
+            prod: word as u16,
+            pending: word & PENDING != 0,
+            gap: word & GAP != 0,
+        }
     }
 }
 
@@ -41,11 +47,14 @@ mod tests {
 
     #[test]
     fn nothing_is_lost_in_a_word() {
-        for ticks in [0, 1, 54_000_000 * 86_400 * 15] {
+        const DAY: u64 = 54_000_000 * 86_400;
+        for ticks in [0, 1, 15 * DAY, (1 << 46) - 1, 1 << 46, (1 << 46) + 1, 16 * DAY, 3_000 * DAY] {
             for prod in [0, 1, 0x8000, 0xffff] {
                 for (pending, gap) in [(false, false), (true, false), (false, true), (true, true)] {
                     let event = Event { ticks, prod, pending, gap };
-                    assert_eq!(Event::unpack(event.pack()), event);
+                    for near in [ticks, ticks.saturating_sub(DAY), ticks + 6 * DAY] {
+                        assert_eq!(Event::unpack(event.pack(), near), event, "near {near}");
+                    }
                 }
             }
         }

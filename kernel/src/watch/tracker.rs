@@ -63,7 +63,7 @@ mod tests {
         tracker.index(9, || 6);
         tracker.latch(true, || panic!("no change"));
         let mut consumer = ring.consumer();
-        let events: Vec<Event> = std::iter::from_fn(|| consumer.pop().map(Event::unpack)).collect();
+        let events: Vec<Event> = std::iter::from_fn(|| consumer.pop().map(|word| Event::unpack(word, 0))).collect();
         let event = |ticks, prod, pending, gap| Event { ticks, prod, pending, gap };
         assert_eq!(events, [event(1, 7, false, true), event(5, 7, true, false), event(6, 9, true, false)]);
         assert_eq!(lost.load(Ordering::Relaxed), 0);
@@ -82,12 +82,12 @@ mod tests {
         let mut matcher = Matcher::default();
         let mut arrivals = Vec::new();
         for frame in 0..7u16 {
-            arrivals.push(matcher.arrival(0xfff0u16.wrapping_add(frame), || consumer.pop().map(Event::unpack)));
+            arrivals.push(matcher.arrival(0xfff0u16.wrapping_add(frame), || consumer.pop().map(|word| Event::unpack(word, 0))));
         }
         tracker.index(0xfff0u16.wrapping_add(21), || came(21));
         tracker.index(0xfff0u16.wrapping_add(22), || came(22));
         for frame in 7..22u16 {
-            arrivals.push(matcher.arrival(0xfff0u16.wrapping_add(frame), || consumer.pop().map(Event::unpack)));
+            arrivals.push(matcher.arrival(0xfff0u16.wrapping_add(frame), || consumer.pop().map(|word| Event::unpack(word, 0))));
         }
         let expected: Vec<_> = (1..=22).map(|n| (n <= 7 || n == 22).then(|| came(n))).collect();
         assert_eq!(arrivals, expected);

@@ -94,6 +94,13 @@ fn nothing_is_printed_inside_a_window() {
         (config.board.genet.found.threshold, config.board.genet.found.timeout) = (511, 4096);
     });
     assert!(expect_silent_windows(&text, &bytes) >= 9, "{text}");
+    // A board without core 1, which is told: before any window, and no window pays for waiting for it.
+    let (text, bytes) =
+        session("gb.presets=linux,amiga gb.window_ms=60 gb.warmup_ms=5 gb.rtt_probes=2", |config| config.cores = 1);
+    assert_eq!(expect_silent_windows(&text, &bytes), 2, "{text}");
+    let told = text.find("core 1 does not start").unwrap_or_else(|| panic!("{text}"));
+    assert!(told < text.find(" plan ").unwrap() && told < text.find("[1/2]").unwrap(), "{text}");
+    assert!(!text.contains("name=ring_discards"), "{text}");
 }
 
 #[test]
