@@ -82,12 +82,16 @@ mod tests {
         let mut matcher = Matcher::default();
         let mut arrivals = Vec::new();
         for frame in 0..7u16 {
-            arrivals.push(matcher.arrival(0xfff0u16.wrapping_add(frame), || consumer.pop().map(|word| Event::unpack(word, 0))));
+            arrivals.push(
+                matcher.arrival(0xfff0u16.wrapping_add(frame), || consumer.pop().map(|word| Event::unpack(word, 0))),
+            );
         }
         tracker.index(0xfff0u16.wrapping_add(21), || came(21));
         tracker.index(0xfff0u16.wrapping_add(22), || came(22));
         for frame in 7..22u16 {
-            arrivals.push(matcher.arrival(0xfff0u16.wrapping_add(frame), || consumer.pop().map(|word| Event::unpack(word, 0))));
+            arrivals.push(
+                matcher.arrival(0xfff0u16.wrapping_add(frame), || consumer.pop().map(|word| Event::unpack(word, 0))),
+            );
         }
         let expected: Vec<_> = (1..=22).map(|n| (n <= 7 || n == 22).then(|| came(n))).collect();
         assert_eq!(arrivals, expected);

@@ -130,9 +130,9 @@ impl Watcher {
 #[cold]
 fn tell(trouble: Trouble) {
     match trouble {
-        Trouble::Absent(error) => log::warn!(
-            "arrival clock: core {CORE} does not start ({error}); two clocks remain: interrupt and delivery"
-        ),
+        Trouble::Absent(error) => {
+            log::warn!("arrival clock: core {CORE} does not start ({error}); two clocks remain: interrupt and delivery")
+        }
         Trouble::Refused(Refusal::Failed) => log::warn!(
             "arrival clock: core {CORE} failed and is not used any more: {}",
             note::read().unwrap_or("it left no note")

@@ -125,3 +125,12 @@ fn the_guide_names_every_key() {
         assert!(guide.contains(&std::format!("`{key}`")), "docs/CONSOLE.md does not name {key}");
     }
 }
+
+#[test]
+fn the_arrival_clock_is_wanted_if_any_point_watches() {
+    for (bootargs, watches) in [("", true), ("gb.watch=on", true), ("gb.watch=off", false), ("gb.watch=off,on", true)] {
+        let plan = parse(bootargs).0;
+        assert_eq!(plan.watches(), watches, "{bootargs}");
+        assert_eq!(plan.watches(), plan.points().iter().any(|point| point.setup.watch), "{bootargs}");
+    }
+}
