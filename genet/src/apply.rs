@@ -2,14 +2,12 @@
 //!
 //! Owns what [`Genet::apply`] does. A setting counts as set only when its register says so.
 
+use crate::bring_up::FRAME_END_US;
 use crate::driver::Genet;
 use crate::found::Coalescing;
 use crate::regs::{ext, rdma, umac};
 use crate::settings::{ApplyError, MAX_THRESHOLD, Pause, RING_SIZE, RxMode, RxReadback, RxRing, RxSettings};
 use crate::{BringUpError, Clock, DmaMemory, Registers};
-
-/// The MAC stops at a frame's end.
-const FRAME_END_US: u32 = 2_000;
 
 impl<R: Registers, D: DmaMemory, C: Clock> Genet<R, D, C> {
     /// Applies receive settings and reads all of them back from the hardware. Compare with

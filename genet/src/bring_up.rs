@@ -11,7 +11,7 @@ use crate::{BringUpError, Clock, Engine, Registers, RxRing, interrupt};
 use tock_registers::LocalRegisterCopy;
 
 /// The MAC stops at a frame's end: 1.2 ms at 10 Mbit/s. Linux and Circle wait 1 to 2 ms.
-const FRAME_END_US: u32 = 2_000;
+pub(crate) const FRAME_END_US: u32 = 2_000;
 /// What Linux gives an engine to stop.
 pub(crate) const ENGINE_STOP_US: u32 = 5_000;
 /// From TDMA's stop to RDMA's, for what is in the FIFOs (Linux).
@@ -43,6 +43,13 @@ pub(crate) fn quiesce<R: Registers, C: Clock>(regs: &R, clock: &C) -> Result<(),
     flush_transmit(regs, clock);
     umac::CMD.modify(regs, umac::CMD::TX_EN::CLEAR);
     Ok(())
+}
+
+/// Stops the MAC in both directions at a frame's end. Engines and their rings stay as they are.
+pub(crate) fn stop_mac<R: Registers, C: Clock>(regs: &R, clock: &C) {
+    umac::CMD.modify(regs, umac::CMD::RX_EN::CLEAR + umac::CMD::TX_EN::CLEAR);
+    umac::CMD.get(regs);
+    clock.delay_us(FRAME_END_US);
 }
 
 /// Empties the transmit FIFO.

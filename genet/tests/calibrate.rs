@@ -406,5 +406,40 @@ fn no_engine_runs_with_an_index_that_no_ring_can_have_while_an_answer_is_told() 
     assert!(writes.iter().all(|(_, control, in_ring)| *control == 0 && *in_ring), "{writes:?}");
 }
 
+#[test]
+fn frames_that_never_left_a_loop_do_not_reach_the_partner_later_and_both_rings_are_as_before() {
+    for loopback in [LoopbackFault::NoClock, LoopbackFault::AllSilent, LoopbackFault::None] {
+        for ring in [RxRing::Ring16, RxRing::Ring0] {
+            let mut bench = in_a_storm(ring, Switches::default());
+            bench.model(|model, _, _| model.set_faults(Faults { loopback, ..Faults::default() }));
+            let before = RINGS.map(|offset| bench.model(|m, _, _| m.peek(offset)));
+            let settings = bench.driver.read_back();
+            let sent = watch_wire(&mut bench);
+            let outcome = bench.driver.calibrate(bench.phy.as_mut().unwrap(), &mut Answers::default());
+            assert_eq!((outcome.looped, outcome.not_restored), (loopback == LoopbackFault::None, None));
+            assert_eq!(RINGS.map(|offset| bench.model(|m, _, _| m.peek(offset))), before, "{loopback:?} {ring:?}");
+            assert_eq!(bench.driver.read_back(), settings);
+            bench.link = Default::default();
+            for _ in 0..40 {
+                bench.pass(100 * MS);
+                bench.poll_link();
+                bench.driver.poll_receive(0);
+                bench.drain_any();
+            }
+            assert!(bench.link.up);
+            // The storm may fill the ring, and PAUSE is on.
+            sent.borrow_mut().retain(|frame| frame[12..14] != [0x88, 0x08]);
+            assert_eq!(*sent.borrow(), Vec::<Vec<u8>>::new(), "{loopback:?} {ring:?}");
+            assert!(bench.send(60, &[0xff; 6]), "{loopback:?} {ring:?}");
+            bench.pass(MS);
+            assert_eq!(sent.borrow().iter().filter(|frame| frame[..6] == [0xff; 6]).count(), 1);
+            assert_eq!(bench.findings(), [], "{loopback:?} {ring:?}");
+        }
+    }
+}
+
+/// MBUF_DONE_THRESH, XON_XOFF_THRESH, ring timeout: of ring 16 and of ring 0.
+const RINGS: [u32; 6] = [0x3024, 0x3028, 0x30ac, 0x2c24, 0x2c28, 0x306c];
+
 /// MAX_FRAME_LEN, PAUSE_CTRL, MASK, MDF_CTRL, RGMII_OOB_CTRL without its link bit's doing, RING_CFG.
 const REGISTERS: [u32; 5] = [0x814, 0xb30, 0x3054, 0xe50, 0x3040];

@@ -20,13 +20,13 @@ mod timing;
 
 pub use fact::{Ask, Fact, QUESTIONS, Question, Sure, Value, Why};
 
-use crate::bring_up::{flush_rbuf, flush_transmit};
+use crate::bring_up::{FRAME_END_US, flush_rbuf, flush_transmit, start_transmit, stop_engine, stop_mac};
 use crate::driver::Genet;
 use crate::regs::{ext, rdma, umac};
-use crate::settings::RxSettings;
-use crate::{Clock, DmaMemory, Registers, Speed};
+use crate::settings::{RxRing, RxSettings};
+use crate::{BringUpError, Clock, DmaMemory, Engine, Registers, Speed};
 use fact::Votes;
-use modes::{FRAME_END_US, MODES};
+use modes::MODES;
 use phy::{Bcm54210e, PhyState};
 use rig::Rig;
 
@@ -55,9 +55,8 @@ pub struct Outcome {
     pub not_restored: Option<Why>,
 }
 
-/// Registers that are put back.
-const KEPT: [u32; 7] = [
-    umac::CMD.offset(),
+/// Registers that are put back, beside UMAC_CMD.
+const KEPT: [u32; 6] = [
     umac::MAX_FRAME_LEN.offset(),
     umac::PAUSE_QUANTA.offset(),
     umac::PAUSE_CTRL.offset(),
@@ -65,17 +64,34 @@ const KEPT: [u32; 7] = [
     rdma::MASK.offset(),
     ext::RGMII_OOB_CTRL.offset(),
 ];
+/// Of each ring.
+const KEPT_OF_RING: usize = 3;
+
+fn kept_of_ring(ring: RxRing) -> [u32; KEPT_OF_RING] {
+    let ring = rdma::Ring::at(ring.number());
+    [ring.mbuf_done_thresh().offset(), ring.timeout().offset(), ring.xon_xoff_thresh().offset()]
+}
+
+/// What they held.
+struct Kept {
+    command: u32,
+    registers: [u32; KEPT.len()],
+    /// Of the ring in use and of the other.
+    rings: [(RxRing, [u32; KEPT_OF_RING]); 2],
+    /// Frames sent so far.
+    sent: u64,
+}
 
 impl<R: Registers, D: DmaMemory, C: Clock> Genet<R, D, C> {
     /// Asks all of [`QUESTIONS`] and tells `audience` each answer. Takes about [`TAKES_MS`].
     ///
-    /// Frames that wait to be received are lost. Settings are as before afterwards; the link has to come back, and
+    /// Frames that wait to be received or sent are lost. Settings are as before afterwards; the link has to come back, and
     /// whoever supervises it must take it for gone (`LinkState::default()`) until the PHY says otherwise.
     pub fn calibrate(&mut self, phy: &mut Bcm54210e, audience: &mut dyn Audience) -> Outcome {
         let settings = self.settings;
         self.end_batch();
         self.irq.mask(&self.regs);
-        let kept = KEPT.map(|offset| self.regs.read(offset));
+        let kept = self.keep();
         self.leave_the_wire();
         let phy_found = phy.state(&mut self.mdio()).ok();
         let mut rig = Rig::new(self, audience);
@@ -87,7 +103,7 @@ impl<R: Registers, D: DmaMemory, C: Clock> Genet<R, D, C> {
             Err(why) => why,
         });
         let stopped = rig.is_stopped();
-        let not_restored = self.restore(&settings, kept, phy, phy_found.as_ref());
+        let not_restored = self.restore(&settings, &kept, phy, phy_found.as_ref());
         Outcome { stopped, looped, not_restored }
     }
 
@@ -100,32 +116,59 @@ impl<R: Registers, D: DmaMemory, C: Clock> Genet<R, D, C> {
         self.rx.ring().xon_xoff_thresh().set(&self.regs, 0);
     }
 
-    /// Puts everything back; what failed first.
+    fn keep(&self) -> Kept {
+        let read = |offset| self.regs.read(offset);
+        Kept {
+            command: umac::CMD.get(&self.regs),
+            registers: KEPT.map(read),
+            rings: [RxRing::Ring16, RxRing::Ring0].map(|ring| (ring, kept_of_ring(ring).map(read))),
+            sent: self.tx.frames,
+        }
+    }
+
+    /// Starts the transmit ring anew, empty: a frame that never left a loop must not go onto the wire one day. The MAC
+    /// is off.
+    fn restart_transmit(&mut self) -> Result<(), BringUpError> {
+        let stopped = stop_engine(&self.regs, &self.clock, Engine::Transmit);
+        flush_transmit(&self.regs, &self.clock);
+        if stopped.is_ok() {
+            self.tx.start(&self.regs);
+        }
+        start_transmit(&self.regs);
+        stopped
+    }
+
+    /// Puts everything back; what failed first. The MAC is off until all else is in place.
     fn restore(
         &mut self,
         settings: &RxSettings,
-        kept: [u32; KEPT.len()],
+        kept: &Kept,
         phy: &mut Bcm54210e,
         phy_found: Option<&PhyState>,
     ) -> Option<Why> {
-        let phy_back = phy_found.is_none_or(|found| phy.restore(&mut self.mdio(), found).is_ok());
-        umac::CMD.modify(&self.regs, umac::CMD::RX_EN::CLEAR + umac::CMD::TX_EN::CLEAR);
-        flush_transmit(&self.regs, &self.clock);
+        stop_mac(&self.regs, &self.clock);
+        let transmit_back = self.tx.frames == kept.sent || self.restart_transmit().is_ok();
         flush_rbuf(&self.regs, &self.clock);
-        for (offset, value) in KEPT.into_iter().zip(kept) {
-            self.regs.write(offset, value);
-        }
+        let phy_back = phy_found.is_none_or(|found| phy.restore(&mut self.mdio(), found).is_ok());
         let ring_back = self.restart_ring(settings.ring, settings.posted).is_ok();
+        KEPT.into_iter().zip(kept.registers).for_each(|(offset, value)| self.regs.write(offset, value));
+        for (ring, values) in kept.rings {
+            kept_of_ring(ring).into_iter().zip(values).for_each(|(offset, value)| self.regs.write(offset, value));
+        }
+        let enables = umac::CMD::TX_EN::SET + umac::CMD::RX_EN::SET;
+        umac::CMD.set(&self.regs, kept.command & !enables.mask());
         let applied = self.apply(settings);
         if phy_found.is_some() {
             // The link is gone until the PHY has negotiated anew.
             self.link_changed(&crate::LinkState::default());
         }
-        match (phy_back, ring_back, applied) {
-            (false, ..) => Some("phy"),
-            (_, false, _) => Some("ring"),
-            (_, _, Err(_)) => Some("settings"),
-            (_, _, Ok(got)) => got.ignored(settings),
+        umac::CMD.set(&self.regs, kept.command);
+        match applied {
+            _ if !phy_back => Some("phy"),
+            _ if !ring_back => Some("ring"),
+            _ if !transmit_back => Some("transmit_ring"),
+            Err(_) => Some("settings"),
+            Ok(got) => got.ignored(settings),
         }
     }
 }
@@ -154,7 +197,7 @@ impl<R: Registers, D: DmaMemory, C: Clock> Rig<'_, R, D, C> {
 
     /// What an untouched driver gets.
     fn as_found(&mut self) {
-        let found = self.genet.found.coalescing(crate::RxRing::Ring16);
+        let found = self.genet.found.coalescing(RxRing::Ring16);
         for (ask, value) in [(Ask::ResetThreshold, found.threshold), (Ask::ResetTimeout, found.timeout_ticks)] {
             self.ask(ask, &mut |_| Ok(Votes::once(Value::Number(value.into()))));
         }
@@ -171,12 +214,12 @@ impl<R: Registers, D: DmaMemory, C: Clock> Rig<'_, R, D, C> {
             self.threshold_zero_timer();
             self.timeout_zero();
             self.large_thresholds();
-            self.start(crate::RxRing::Ring16)?;
+            self.start(RxRing::Ring16)?;
             self.done_bits(&[(Ask::Pdone, true), (Ask::Bdone, false)]);
             self.ring_0()?;
             self.slot_rule()?;
             self.discards_counted();
-            self.start(crate::RxRing::Ring16)?;
+            self.start(RxRing::Ring16)?;
             self.pausing()?;
             self.empty_filter();
         }

@@ -5,7 +5,7 @@
 
 use super::fact::{Ask, Value, Votes, Why};
 use super::rig::{FRAME_BYTES, Rig};
-use crate::bring_up::set_rgmii;
+use crate::bring_up::{set_rgmii, stop_mac};
 use crate::regs::{rdma, umac};
 use crate::settings::RxRing;
 use crate::{Clock, DmaMemory, Registers, Speed, descriptor};
@@ -17,8 +17,6 @@ const TRIES: u32 = 20;
 const TRY_US: u32 = 10_000;
 /// Good frames in a row that make a loop.
 const GOOD: u32 = 4;
-/// From a disabled MAC to its last frame's end, us.
-pub(super) const FRAME_END_US: u32 = 2_000;
 
 /// A loopback.
 #[derive(Clone, Copy, Debug)]
@@ -44,30 +42,29 @@ pub(super) const MODES: [Mode; 4] = [
 ];
 
 impl<R: Registers, D: DmaMemory, C: Clock> Rig<'_, R, D, C> {
-    /// Enters `mode` and tells whether frames come back.
+    /// Enters `mode` and tells whether frames come back. The MAC is off while the PHY changes over, which stops the
+    /// receive clock, and until the ring runs; nothing of the loop before is left in the transmit ring.
     pub(super) fn enter(&mut self, mode: Mode, phy: &mut Bcm54210e) -> bool {
         self.mode = mode;
         let answer = self.ask(mode.asks, &mut |rig| {
+            stop_mac(&rig.genet.regs, &rig.genet.clock);
+            rig.genet.restart_transmit().map_err(|_| "dma_stuck")?;
             if mode.by_phy {
                 phy.loop_back(&mut rig.genet.mdio(), mode.speed).map_err(|_| "no_mdio")?;
                 set_rgmii(rig.regs(), true, rig.genet.id_mode_dis);
             }
-            rig.set_mac(mode);
+            rig.configure_mac(mode);
             rig.start(RxRing::Ring16)?;
+            umac::CMD.modify(rig.regs(), umac::CMD::TX_EN::SET + umac::CMD::RX_EN::SET);
             let works = rig.returns()?;
             Ok(Votes::once(Value::Word(if works { "works" } else { "silent" })))
         });
         answer == Some(Value::Word("works"))
     }
 
-    /// Stops the MAC, and starts it in `mode`: full duplex, PAUSE neither sent nor obeyed.
-    fn set_mac(&self, mode: Mode) {
+    /// For `mode`: full duplex, PAUSE neither sent nor obeyed. The MAC is off and stays off.
+    fn configure_mac(&self, mode: Mode) {
         let regs = self.regs();
-        let enables = umac::CMD::TX_EN::SET + umac::CMD::RX_EN::SET;
-        let off = umac::CMD::TX_EN::CLEAR + umac::CMD::RX_EN::CLEAR;
-        umac::CMD.modify(regs, off);
-        umac::CMD.get(regs);
-        self.genet.clock.delay_us(FRAME_END_US);
         let speed = match mode.speed {
             Speed::Mbps10 => umac::CMD::SPEED::Mbps10,
             Speed::Mbps100 => umac::CMD::SPEED::Mbps100,
@@ -80,7 +77,6 @@ impl<R: Registers, D: DmaMemory, C: Clock> Rig<'_, R, D, C> {
             + umac::CMD::TX_PAUSE_IGNORE::SET
             + umac::CMD::RX_PAUSE_IGNORE::SET;
         umac::CMD.modify(regs, command);
-        umac::CMD.modify(regs, enables);
         // Frames to us alone: whatever else is about shall not be counted.
         umac::MDF_CTRL.write(regs, umac::MDF_CTRL::ENABLE_1::SET);
     }

@@ -175,6 +175,7 @@ fn both_loopbacks_return_frames_at_wire_speed() {
     bench.assert_clean();
     // PHY loopback at 100: the link to the partner is gone meanwhile.
     let (mut bench, _) = ready();
+    bench.write(CMD, 0x04);
     bench.mdio_write(1, 0, 0x6100);
     assert_eq!(bench.genet.phy().loopback(), Some(Speed::Mbps100));
     assert_eq!(bench.mdio_read(1, 1) & 4, 0);
@@ -186,6 +187,10 @@ fn both_loopbacks_return_frames_at_wire_speed() {
     let second = bench.run_until(u64::MAX, |genet| genet.peek(PROD) == 2).unwrap();
     assert_eq!(second - first, 1024 * 80);
     bench.assert_clean();
+    // Back again with the MAC on: RXC changes under it.
+    bench.mdio_write(1, 0, 0x1140);
+    assert_eq!(bench.findings.len(), 1);
+    assert!(bench.findings[0].text.contains("while the MAC was on"));
 }
 
 #[test]
@@ -255,6 +260,8 @@ fn a_loop_may_return_nothing_or_little() {
         (LoopbackFault::MacSilent, 0x0B, 0x4140, 12),
         (LoopbackFault::AllSilent, 0x0B, 0x4140, 0),
         (LoopbackFault::Loses(3), 0x0B | 1 << 15, 0x1140, 4),
+        (LoopbackFault::NoClock, 0x0B | 1 << 15, 0x1140, 0),
+        (LoopbackFault::NoClock, 0x0B, 0x4140, 0),
     ] {
         let (mut bench, _) = ready_with(&fault(loopback), &LinkConfig::default());
         bench.mdio_write(1, 0, control);

@@ -313,6 +313,8 @@ pub enum LoopbackFault {
     MacSilent,
     /// Both the MAC's and the PHY's.
     AllSilent,
+    /// Both, and nothing is sent in them either, as without a transmit clock: frames stay in ring and FIFO.
+    NoClock,
     /// One frame in so many comes back.
     Loses(u32),
 }

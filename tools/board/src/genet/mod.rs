@@ -263,7 +263,11 @@ impl Genet {
             self.sync_link(now);
         }
         if self.mac.mdio.done_at <= now {
+            let before = self.phy.loopback();
             self.mac.finish_mdio(now, &mut self.phy, env);
+            if self.phy.loopback() != before && self.mac.command() & (mac::CMD_TX_EN | mac::CMD_RX_EN) != 0 {
+                env.blame(now, "genet", "the PHY's loopback and with it RXC changed while the MAC was on".to_owned());
+            }
             self.sync_link(now);
         }
         self.arrivals(now, env);

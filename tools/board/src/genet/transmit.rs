@@ -179,6 +179,10 @@ impl Mac {
             return None;
         }
         let speed = self.speed();
+        let looped = command & CMD_LCL_LOOP != 0 || phy.loopback().is_some();
+        if looped && self.cfg.faults.loopback == LoopbackFault::NoClock {
+            return None;
+        }
         if command & CMD_LCL_LOOP != 0 {
             return speed;
         }
@@ -420,7 +424,7 @@ impl Mac {
         match self.cfg.faults.loopback {
             LoopbackFault::None => false,
             LoopbackFault::MacSilent => inside,
-            LoopbackFault::AllSilent => true,
+            LoopbackFault::AllSilent | LoopbackFault::NoClock => true,
             LoopbackFault::Loses(share) => !self.stats.transmitted.is_multiple_of(u64::from(share.max(1))),
         }
     }
