@@ -5,6 +5,7 @@
 
 mod hypothesis;
 mod judge;
+mod price;
 mod report;
 mod sample;
 
@@ -15,7 +16,6 @@ pub use hypothesis::{Hypothesis, State};
 pub use judge::{Judgement, Verdict};
 
 use crate::bench::Bench;
-use crate::clocks::Cost;
 use crate::failure::Failure;
 use crate::plan::{Plan, WINDOW_MEMORY_BYTES};
 use crate::point::{Point, Setup};
@@ -27,6 +27,7 @@ use crate::{Console, Port};
 use core::fmt;
 use genet::RxSettings;
 use judge::{Judge, Room, Trial};
+use price::Price;
 use sample::Sample;
 
 /// Receive window of a flow if the plan names none, bytes: 200 Mbit/s at a round trip of 20 ms.
@@ -39,8 +40,6 @@ const WARMUP_MS: u64 = 800;
 const WINDOW_MS: u64 = 500;
 /// Frames that end a window early if the plan names no number: 0.1 s of a full gigabit link.
 const WINDOW_FRAMES: u64 = 8_000;
-/// Added time a frame from which watching arrivals is not worth it, thousandths.
-const DEAR_MILLI: i64 = 100;
 /// Small requests timed after each window if the plan names no number.
 const RTT_PROBES: u32 = 2;
 
@@ -77,21 +76,21 @@ impl<P: Port, C: Console> OnBench<'_, '_, P, C> {
         Ok(Some(run))
     }
 
-    /// One run with the arrival clock and one without: what it costs. It stays on if that is little, unless the plan says
-    /// what is wanted.
+    /// Runs with the arrival clock and without: what it costs. It stays on if that is little or does not matter, unless the
+    /// plan says what is wanted.
     fn price_watching(&mut self, subject: &mut Point) -> Result<(), Failure> {
         if !subject.setup.watch || self.bench.plan.names("gb.watch") {
             return Ok(());
         }
-        let with = self.measure(subject)?.and_then(|run| run.figures);
-        let Some(with) = with.filter(|figures| figures.watched.is_some()) else { return Ok(()) };
-        subject.setup.watch = false;
-        let without = self.measure(subject)?.and_then(|run| run.figures);
-        let Some(without) = without else { return Ok(()) };
-        let cost = Cost(&with, &without);
-        subject.setup.watch = cost.milli().is_some_and(|milli| milli <= DEAR_MILLI);
-        let then = if subject.setup.watch { "it stays on" } else { "too much, it stays off" };
-        let _ = writeln!(self.bench.console, "watching when frames arrive costs {cost}: {then}");
+        let mut point = *subject;
+        let price = Price::find(|watch| {
+            point.setup.watch = watch;
+            Ok(self.measure(&point)?.and_then(|run| run.figures))
+        })?;
+        if let Some(price) = price {
+            subject.setup.watch = price.is_paid();
+            let _ = writeln!(self.bench.console, "watching when frames arrive costs {price}");
+        }
         Ok(())
     }
 }
