@@ -1,10 +1,10 @@
 //! A core that polls while everybody else sleeps: laps of its loop that can only repeat themselves are counted, not run.
 //!
 //! A lap goes from one device read to the next by the same block of the same address. When two laps in a row read the same
-//! values in the same time, wrote to no device, used no system register, and began with the same general registers, then so will every lap before the
-//! next event: devices change nothing before it, and no other core is awake. After an event laps are looked at anew, because
-//! what it began may take a little longer. Nothing is skipped while accesses are traced; the outcome is the same
-//! (`tests/three_clocks.rs` compares).
+//! values in the same time, wrote to no device, used no system register, and began with the same general registers, then so
+//! will every lap before the next event: devices change nothing before it, and no other core is awake. After an event laps
+//! are looked at anew, because what it began may take a little longer. Nothing is skipped while accesses are traced; the
+//! outcome is the same (`tests/three_clocks.rs` compares).
 //!
 //! Not covered: what a lap keeps in memory or in SIMD registers is not looked at. A loop that counts its laps there alone
 //! would be skipped, and count too few; the watcher keeps what it does in general registers, and stores only what changed.
