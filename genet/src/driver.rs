@@ -3,7 +3,7 @@
 //! Owns the registers and both rings. The interrupt handler works beside it through
 //! [`acknowledge`](crate::acknowledge) and a second register handle.
 
-use crate::bring_up::{configure, quiesce, set_rgmii, start_receive, start_transmit, stop_engine};
+use crate::bring_up::{configure, quiesce, set_rgmii, start_receive, start_transmit, stop_engine, stop_mac};
 use crate::found::FoundSettings;
 use crate::interrupt::RxSource;
 use crate::mdio::Mdio;
@@ -105,6 +105,12 @@ impl<R: Registers, D: DmaMemory, C: Clock> Genet<R, D, C> {
     /// The management bus.
     pub fn mdio(&mut self) -> impl MdioBus + '_ {
         Mdio::new(&self.regs, &self.clock)
+    }
+
+    /// Takes the MAC off the link, at a frame's end: before the PHY is told of another mode, which may stop the receive clock
+    /// or change its frequency under the MAC. [`Self::link_changed`] with a link that is up puts it back.
+    pub fn leave_link(&self) {
+        stop_mac(&self.regs, &self.clock);
     }
 
     /// Programs the MAC for the link as it is now. With the first link, sending and receiving begin.

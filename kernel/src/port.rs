@@ -42,6 +42,8 @@ pub struct BoardPort {
     mac: [u8; 6],
     mode: RxMode,
     link: LinkState,
+    /// What the PHY was told last, if it took it.
+    asked: Option<LinkSettings>,
     link_due_ns: u64,
     overdue_due_ns: u64,
     /// MDIO transactions that failed since bring-up.
@@ -62,6 +64,7 @@ impl BoardPort {
             mac,
             mode: RxMode::Interrupt,
             link: LinkState::default(),
+            asked: None,
             link_due_ns: 0,
             overdue_due_ns: 0,
             mdio_errors: 0,
@@ -229,14 +232,20 @@ impl Port for BoardPort {
     }
 
     fn set_link(&mut self, want: &LinkSettings) -> Result<bool, PhyError> {
-        let anew = self.phy.set(&mut self.genet.mdio(), &BoardClock, want)? == StartAction::Restarted;
-        if anew {
+        let stays = self.link.up && self.asked == Some(*want);
+        if !stays {
+            self.genet.leave_link();
+        }
+        self.asked = None;
+        let action = self.phy.set(&mut self.genet.mdio(), &BoardClock, want);
+        if matches!(action, Ok(StartAction::Restarted)) {
             self.link = LinkState::default();
-            self.genet.link_changed(&self.link);
             // The old link may still show for a moment.
             self.link_due_ns = counter::now_ns() + LINK_POLL_NS;
         }
-        Ok(anew)
+        self.genet.link_changed(&self.link);
+        self.asked = Some(*want).filter(|_| action.is_ok());
+        Ok(action? == StartAction::Restarted)
     }
 
     fn spend(&mut self, ns: u64) {

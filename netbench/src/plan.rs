@@ -210,7 +210,7 @@ pub(crate) fn shuffled(rng: &mut Rng, points: &[Point], rep: u32) -> Vec<Point> 
             links.push(point.setup.link);
         }
     }
-    points.sort_by_key(|point| links.iter().position(|link| *link == point.setup.link));
+    points.sort_by_cached_key(|point| links.iter().position(|link| *link == point.setup.link));
     points
 }
 
@@ -279,7 +279,7 @@ pub fn parse(bootargs: &str) -> (Plan, Vec<PlanProblem>) {
         None if changes_settings => PRESETS[..1].iter().collect(),
         None => plan.presets,
     };
-    plan.axes.sort_by_key(|(index, _)| *index);
+    plan.axes.sort_unstable_by_key(|(index, _)| *index);
     fit_windows(&mut plan, &mut problems);
     let points = plan.axes.iter().fold(plan.presets.len(), |n, (_, values)| n.saturating_mul(values.len()));
     if points > MAX_POINTS {

@@ -75,7 +75,7 @@ pub fn run<P: Port, C: Console>(port: &mut P, console: &mut C, recorder: &mut Re
     drain(port, console);
     if !results.is_empty() {
         let order = plan.once();
-        results.sort_by_key(|r| (order.iter().position(|p| p.same_but_for_rep(&r.point)), r.point.rep));
+        results.sort_unstable_by_key(|r| (order.iter().position(|p| p.same_but_for_rep(&r.point)), r.point.rep));
         warn_unsettled(console, plan, &results);
         let _ = table::print(console, &results, recorder.is_virtual());
     }

@@ -126,7 +126,7 @@ impl<'a, T: Trial> Judge<'a, T> {
                 self.conclude(hypothesis, State::Open, because, Vec::new());
             }
         }
-        self.verdicts.sort_by_key(|v| v.hypothesis);
+        self.verdicts.sort_unstable_by_key(|v| v.hypothesis);
         let fixed = self.peeled.then_some((self.now, self.now_series));
         (Judgement { verdicts: self.verdicts, subject: self.subject, fixed, runs: self.runs }, failure)
     }
