@@ -23,8 +23,9 @@ impl<R: Registers, D: DmaMemory, C: Clock> Genet<R, D, C> {
         check_ranges(want)?;
         self.end_batch();
         self.irq.mask(&self.regs);
-        // PAUSE and watermarks before the ring they are for: fewer descriptors may be below XOFF at once, and whether
-        // that asks for a PAUSE is for the new settings to say.
+        // PAUSE before the ring: fewer descriptors may be below XOFF at once, and whether that asks for a PAUSE is for the
+        // new settings to say. So are the watermarks, unless the ring is another: one that is not set up yet has indices
+        // that say nothing, and may ask by them.
         self.pause = want.pause;
         self.write_pause();
         umac::PAUSE_QUANTA.set(&self.regs, want.quanta.unwrap_or(self.found.quanta).into());
@@ -32,10 +33,14 @@ impl<R: Registers, D: DmaMemory, C: Clock> Genet<R, D, C> {
         let id_mode_dis = ext::RGMII_OOB_CTRL::ID_MODE_DIS.val(self.id_mode_dis.into());
         ext::RGMII_OOB_CTRL.modify(&self.regs, id_mode_dis);
         let ring = rdma::Ring::at(want.ring.number());
+        self.write_coalescing(want, ring);
+        let moves = want.ring != self.ring;
+        if moves {
+            self.restart_receive(want)?;
+        }
         ring.xon_xoff_thresh()
             .write(&self.regs, rdma::XON_XOFF::XOFF.val(want.xoff.into()) + rdma::XON_XOFF::XON.val(want.xon.into()));
-        self.write_coalescing(want, ring);
-        if want.posted.at_start() < self.rx.posted() || want.ring != self.ring {
+        if want.posted.at_start() < self.rx.posted() && !moves {
             self.restart_receive(want)?;
         } else {
             self.rx.set_policy(&self.regs, want.posted);

@@ -132,6 +132,8 @@ pub(crate) fn configure<R: Registers, C: Clock>(regs: &R, clock: &C, mac: [u8; 6
     set_address(regs, mac);
     switch_filters_off(regs);
     flush_rbuf(regs, clock);
+    // Rings of an earlier program: should levels count for a ring that is not enabled, it must not ask for a PAUSE.
+    (0..=crate::regs::RING).for_each(|ring| rdma::Ring::at(ring).xon_xoff_thresh().set(regs, 0));
     rdma::SCB_BURST_SIZE.set(regs, SCB_BURST);
     tdma::SCB_BURST_SIZE.set(regs, SCB_BURST);
 }

@@ -291,6 +291,9 @@ impl<R: Registers, D: DmaMemory, C: Clock> Genet<R, D, C> {
         }
         self.irq.mask(&self.regs);
         self.irq.clear(&self.regs);
+        if ring != self.ring {
+            self.rx.leave(&self.regs);
+        }
         (self.ring, self.irq) = (ring, RxSource::of(ring));
         self.rx.start(&self.regs, ring, policy);
         start_receive(&self.regs, ring);

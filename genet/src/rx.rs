@@ -105,6 +105,14 @@ impl<D: DmaMemory> RxQueue<D> {
         }
     }
 
+    /// Leaves the ring so that it never asks for a PAUSE again, should levels count for a ring that is not enabled: no
+    /// watermarks, and all of it is the device's.
+    pub(crate) fn leave<R: Registers>(&self, regs: &R) {
+        self.ring.xon_xoff_thresh().set(regs, 0);
+        let prod = self.ring.prod_index().read(regs).read(rdma::PROD_INDEX::INDEX);
+        self.ring.cons_index().set(regs, prod);
+    }
+
     /// Sets `ring` up, from whatever state its registers are in, as the one to use. RDMA and all rings are disabled.
     pub(crate) fn start<R: Registers>(&mut self, regs: &R, ring: RxRing, policy: Posted) {
         self.ring = rdma::Ring::at(ring.number());

@@ -352,8 +352,7 @@ fn watch_wire(bench: &mut Bench) -> Rc<RefCell<Vec<Vec<u8>>>> {
 }
 
 /// Bench in a storm of broadcasts, with PAUSE sent and watermarks that ask for it soon.
-fn in_a_storm(ring: RxRing, switches: Switches) -> Bench {
-    let genet = GenetConfig { switches, ..GenetConfig::default() };
+fn in_a_storm(ring: RxRing, genet: GenetConfig) -> Bench {
     let storm = PacedSource::new(0, 20_000, u64::MAX, 60, [0xff; 6]);
     let mut bench = World::new(genet, LinkConfig::default(), storm).start();
     let pause = Pause::Forced { send: true, obey: true };
@@ -366,7 +365,7 @@ fn a_busy_wire_changes_no_fact_and_the_partner_hears_nothing() {
     for ring in [RxRing::Ring16, RxRing::Ring0] {
         for xoff in [XoffTrigger::OnEntry, XoffTrigger::EachFrame] {
             let switches = Switches { xoff, ..Switches::default() };
-            let mut bench = in_a_storm(ring, switches);
+            let mut bench = in_a_storm(ring, GenetConfig { switches, ..GenetConfig::default() });
             let sent = watch_wire(&mut bench);
             let mut answers = Answers::default();
             let outcome = bench.driver.calibrate(bench.phy.as_mut().unwrap(), &mut answers);
@@ -377,6 +376,28 @@ fn a_busy_wire_changes_no_fact_and_the_partner_hears_nothing() {
             assert_eq!(*sent.borrow(), Vec::<Vec<u8>>::new(), "{ring:?}");
             assert_eq!(bench.findings(), [], "{ring:?}");
         }
+    }
+}
+
+#[test]
+fn a_ring_that_was_left_never_asks_for_a_pause() {
+    for leaves in [RxRing::Ring16, RxRing::Ring0] {
+        let enters = if leaves == RxRing::Ring0 { RxRing::Ring16 } else { RxRing::Ring0 };
+        let faults = Faults { idle_rings_ask: true, ..Faults::default() };
+        let mut bench = in_a_storm(leaves, GenetConfig { faults, ..GenetConfig::default() });
+        // Nobody takes the frames: the ring falls below XOFF.
+        bench.pass(10 * MS);
+        let asks = |bench: &mut Bench| bench.model(|model, _, _| model.peek(0x3064)) != 0;
+        assert!(asks(&mut bench), "{leaves:?}");
+        // The ring that is entered never asks.
+        let pause = Pause::Forced { send: true, obey: true };
+        bench.apply(RxSettings { pause, xoff: 0, xon: 0, ring: enters, ..RxSettings::default() });
+        let sent = watch_wire(&mut bench);
+        bench.pass(3 * MS);
+        let prod = if enters == RxRing::Ring0 { 0x2c08 } else { 0x3008 };
+        assert!(bench.model(|model, _, _| model.peek(prod)) & 0xffff > 100, "{enters:?}");
+        assert!(!asks(&mut bench), "{leaves:?}");
+        assert_eq!(*sent.borrow(), Vec::<Vec<u8>>::new(), "{leaves:?}");
     }
 }
 
@@ -396,7 +417,7 @@ impl Audience for AtAnswers<'_> {
 
 #[test]
 fn no_engine_runs_with_an_index_that_no_ring_can_have_while_an_answer_is_told() {
-    let mut bench = in_a_storm(RxRing::Ring16, Switches::default());
+    let mut bench = in_a_storm(RxRing::Ring16, GenetConfig::default());
     let handle = bench.world.handle.clone();
     let mut answers = AtAnswers(&handle, Vec::new());
     bench.driver.calibrate(bench.phy.as_mut().unwrap(), &mut answers);
@@ -410,7 +431,7 @@ fn no_engine_runs_with_an_index_that_no_ring_can_have_while_an_answer_is_told() 
 fn frames_that_never_left_a_loop_do_not_reach_the_partner_later_and_both_rings_are_as_before() {
     for loopback in [LoopbackFault::NoClock, LoopbackFault::AllSilent, LoopbackFault::None] {
         for ring in [RxRing::Ring16, RxRing::Ring0] {
-            let mut bench = in_a_storm(ring, Switches::default());
+            let mut bench = in_a_storm(ring, GenetConfig::default());
             bench.model(|model, _, _| model.set_faults(Faults { loopback, ..Faults::default() }));
             let before = RINGS.map(|offset| bench.model(|m, _, _| m.peek(offset)));
             let settings = bench.driver.read_back();

@@ -277,6 +277,8 @@ pub struct Faults {
     pub irq0_stuck: bool,
     /// Interrupt line 1 never falls.
     pub irq1_stuck: bool,
+    /// A ring that is not enabled asks for PAUSE frames too while RDMA runs and its indices say that it is below XOFF.
+    pub idle_rings_ask: bool,
     /// Every so many-th RXDMA_MBDONE does not latch; 0: all do.
     pub lost_mbdone_every: u32,
     /// What is sent in a loopback does not come back. (On silicon the MAC's own may need a clock of the PHY's.)

@@ -69,7 +69,8 @@ impl Mac {
     fn update_back_status(&mut self, ring: u32) {
         let thresholds = self.reg(ring_base(RDMA, ring) + XON_XOFF);
         let (xoff, xon) = ((thresholds >> 16) as i32, (thresholds & 0xFFFF) as i32);
-        let runs = self.reg(RDMA + CTRL) & 1 != 0 && self.ring_enabled(RDMA, ring);
+        let counts = self.ring_enabled(RDMA, ring) || self.cfg.faults.idle_rings_ask;
+        let runs = self.reg(RDMA + CTRL) & 1 != 0 && counts;
         let status = self.reg(BACK_STATUS);
         let bit = 1 << ring;
         let free = self.free_descriptors(ring);
