@@ -238,13 +238,14 @@ impl Ram {
     }
 
     /// RAM after a reset that writes no cache line back: what was cleaned or came by DMA is there as it was then, what
-    /// the core alone knew is lost (zero here). If `lost`, nothing is as it was: garbage of `seed` in all those lines.
+    /// the core alone knew is lost (zero here). If `lost`, nothing is as it was: garbage of `seed` in all those lines. The
+    /// first page is the firmware's, which loads its stub and an empty spin table there each time.
     pub fn after_reset(&self, lost: Option<u64>) -> Ram {
         let after = Ram::new(self.bytes);
         let mut garbage = lost.map(board::rng::SplitMix64::new);
         for (word, bits) in self.in_memory.0.iter().enumerate().filter(|(_, bits)| **bits != 0) {
-            for bit in (0..64).filter(|bit| bits >> bit & 1 != 0) {
-                let at = (word as u64 * 64 + bit) * LINE;
+            let lines = (0..64).filter(|bit| bits >> bit & 1 != 0).map(|bit| (word as u64 * 64 + bit) * LINE);
+            for at in lines.filter(|at| *at >= 0x1000) {
                 let mut bytes = [0; LINE as usize];
                 match &mut garbage {
                     None => self.shadow.copy_out(at, &mut bytes),
@@ -400,6 +401,9 @@ mod tests {
         ram.core.copy_in(0xe0, &9u64.to_le_bytes());
         assert_eq!((ram.memory_word(0xe0), ram.memory_word(0xfffc)), (Some(7), None));
         assert_eq!([0xe0, 0xe8, 0x100].map(|at| ram.reached_memory(at, 8)), [Some(false), Some(true), None]);
+        for lost in [None, Some(5)] {
+            assert_eq!(ram.after_reset(lost).memory_word(0xe0), Some(0), "the firmware's own page after a reset");
+        }
     }
 
     #[test]
